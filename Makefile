@@ -1,0 +1,43 @@
+# Everything runs in .venv, which the first target makes by itself. Another Python for it:
+#   make test PYTHON=python3.12
+PYTHON ?= python3
+RUN := .venv/bin/python -m
+
+.PHONY: help demo test lint bench setup
+
+help:
+	@sed -n 's/^\([a-z]*\):.*## /make \1	/p' Makefile
+
+demo: setup ## train a small player, then play it against random and greedy
+	$(RUN) training.ppo --config configs/demo.yaml
+	.venv/bin/fives evaluate network:runs/demo random
+	.venv/bin/fives evaluate network:runs/demo greedy
+
+test: lint ## lint, then all tests
+	$(RUN) pytest -n 2
+
+lint: setup ## style, format and types
+	$(RUN) ruff check .
+	$(RUN) ruff format --check .
+	$(RUN) mypy
+
+bench: setup ## speed on this machine
+	.venv/bin/fives bench
+
+setup: .venv/stamp
+
+# The stamp says where .venv was made. One that was moved, copied or lost its Python is begun anew.
+ifneq ($(shell .venv/bin/python -c 'print(open(".venv/stamp").read(), end="")' 2>/dev/null),$(CURDIR))
+$(shell test -e .venv/stamp && mv .venv/stamp .venv/unfinished)
+endif
+
+# An installation that was cut short leaves .venv/unfinished, and is begun anew too.
+.venv/stamp: pyproject.toml configs/constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' || { \
+	  echo "Sorry, fives_env needs Python 3.11, 3.12 or 3.13: try make PYTHON=python3.12." >&2; exit 1; }
+	@if test -e .venv/unfinished || ! $(RUN) pip --version >/dev/null 2>&1; then \
+	  $(PYTHON) -m venv --clear .venv; fi
+	@rm -f $@ && echo "$(CURDIR)" > .venv/unfinished
+	@echo "Installing into .venv; the first time takes a few minutes."
+	@$(RUN) pip install --quiet -c configs/constraints.txt -e ".[train,dev]"
+	@mv .venv/unfinished $@

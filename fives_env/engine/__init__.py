@@ -1,0 +1,1 @@
+"""The compiled game: integers in, integers out. Imports numpy and numba only."""

@@ -1,0 +1,121 @@
+"""How every kernel is compiled, and the three bit operations that need a compiler's help.
+
+Numba's on-disk cache does not notice that a *called* function in another module changed, so the
+cache lies in a folder named by a hash of this package's sources: a changed line anywhere means a
+fresh folder. The folder is set per function while it is decorated, so the caller's own Numba
+settings stay as they are.
+"""
+
+import atexit
+import hashlib
+import os
+import shutil
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numba
+import numpy as np
+from numba import types
+from numba.extending import intrinsic
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+PACKAGE = Path(__file__).resolve().parent.parent
+JIT = not numba.config.DISABLE_JIT
+_WORD = (1 << 64) - 1
+
+#: Every small field is read through this: Numba would keep uint8, NumPy would overflow.
+i64: Any = np.int64 if JIT else int
+
+
+def source_hash() -> str:
+    """Hash over the path and text of every Python file in the package (16 hex digits)."""
+    digest = hashlib.sha256()
+    for path in sorted(PACKAGE.rglob("*.py")):
+        digest.update(str(path.relative_to(PACKAGE)).encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _cache_folder() -> str:
+    """First writable place: NUMBA_CACHE_DIR, beside the package, the user's cache, a temporary."""
+    home_cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    name = f"fives-{source_hash()}"
+    places = [PACKAGE / "__pycache__", Path(home_cache) / "fives_env"]
+    if numba.config.CACHE_DIR:
+        places.insert(0, Path(numba.config.CACHE_DIR))
+    for place in places:
+        try:
+            (place / name).mkdir(parents=True, exist_ok=True)
+            tempfile.TemporaryFile(dir=place / name).close()
+        except OSError:
+            continue
+        return str(place / name)
+    folder = tempfile.mkdtemp(prefix=name)
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
+CACHE = _cache_folder() if JIT else ""
+
+
+def jit(function: F) -> F:
+    """Compile with the cache on and the GIL released; leave as it is under NUMBA_DISABLE_JIT=1."""
+    if not JIT:
+        return function
+    before = numba.config.CACHE_DIR
+    numba.config.CACHE_DIR = CACHE
+    try:
+        compiled: F = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
+    finally:
+        numba.config.CACHE_DIR = before
+    return compiled
+
+
+if JIT:
+
+    @intrinsic
+    def popcount(typingctx: Any, mask: Any) -> Any:  # noqa: D103
+        def codegen(_: Any, builder: Any, __: Any, args: Any) -> Any:
+            return builder.ctpop(args[0])
+
+        return types.int64(types.int64), codegen
+
+    @intrinsic
+    def lowest(typingctx: Any, mask: Any) -> Any:  # noqa: D103
+        def codegen(_: Any, builder: Any, __: Any, args: Any) -> Any:
+            from llvmlite import ir
+
+            return builder.cttz(args[0], ir.Constant(ir.IntType(1), 1))
+
+        return types.int64(types.int64), codegen
+
+    @jit
+    def mul64(a: Any, b: Any) -> Any:
+        """Product of two uint64 modulo 2**64."""
+        return a * b
+
+    @jit
+    def add64(a: Any, b: Any) -> Any:
+        """Sum of two uint64 modulo 2**64."""
+        return a + b
+
+else:
+
+    def popcount(mask: Any) -> Any:
+        """Number of bits set in a non-negative integer."""
+        return int(mask).bit_count()
+
+    def lowest(mask: Any) -> Any:
+        """Index of the lowest bit set in a positive integer."""
+        return (int(mask) & -int(mask)).bit_length() - 1
+
+    def mul64(a: Any, b: Any) -> Any:
+        """Product of two uint64 modulo 2**64."""
+        return np.uint64(int(a) * int(b) & _WORD)
+
+    def add64(a: Any, b: Any) -> Any:
+        """Sum of two uint64 modulo 2**64."""
+        return np.uint64(int(a) + int(b) & _WORD)

@@ -1,0 +1,256 @@
+"""What one seat may see: the observation, the action mask and the redacted record.
+
+An observation is a row of ``uint8`` counts. Seats are relative: 0 is the viewer, 1 the next to
+play. :data:`LAYOUT` names the fields in order; :func:`fields` gives their slices under some rules
+and :func:`scale` the factors that turn counts into float32 in [0, 1].
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fives_env.engine.jit import i64, jit, lowest
+from fives_env.engine.layout import total_after
+from fives_env.engine.state import BLANK, NOBODY, PLAY, RULES
+from fives_env.engine.turn import legal, playable
+from fives_env.tiles import HI, LO
+
+#: Raised whenever the fields, their order or their meaning change.
+ENCODING = 1
+
+SHOWN = RULES["shown"].shape[0]
+
+#: Field, its size for P players and E ends, and the count that scales to 1.
+LAYOUT: tuple[tuple[str, Any, Any], ...] = (
+    ("hand", lambda p, e: 28, 1),
+    ("unseen", lambda p, e: 28, 1),
+    ("laid", lambda p, e: 28 * p, 1),
+    ("points", lambda p, e: 28 * e, "total"),
+    ("end_value", lambda p, e: 7 * e, 1),
+    ("end_counts", lambda p, e: e, 12),
+    ("total", lambda p, e: 1, "total"),
+    ("spinner", lambda p, e: 7, 5),
+    ("boneyard", lambda p, e: 1, 28),
+    ("held", lambda p, e: p, 28),
+    ("cap", lambda p, e: 8 * p, 7),
+    ("barred", lambda p, e: 28, 1),
+    ("to_go", lambda p, e: p, 255),
+    ("far", lambda p, e: p, 255),
+    ("partner", lambda p, e: p, 1),
+    ("leader", lambda p, e: p, 1),
+    ("turn", lambda p, e: p, 1),
+    ("mover", lambda p, e: p, 1),
+    ("phase", lambda p, e: 4, 1),
+    ("drew", lambda p, e: 1, 1),
+    ("passes", lambda p, e: 1, 4),
+    ("rules", lambda p, e: SHOWN, "rules"),
+)
+
+#: Largest count of the rules field's bytes, in the order in which ``Rules`` writes them.
+SHOWN_MAX = np.array(
+    [14, 6, 3, 1, 3, 3, 2, 2, 1, 1, 1, 3, 2, 3, 3, 255, 255, 1, 2, 1, 1, 1, 1, 3], np.float32
+)
+
+#: The bits of each byte as bytes, lowest first.
+BITS = np.array([[byte >> bit & 1 for bit in range(8)] for byte in range(256)], np.uint8)
+
+
+def largest_total(n_ends: int) -> int:
+    """Bound at which totals and points are clipped in the observation (never below 40)."""
+    return 100 if n_ends == 16 else 40
+
+
+def fields(rules: Any) -> dict[str, slice]:
+    """Slice of each field of an observation, by name."""
+    slices, start = {}, 0
+    for name, size, _ in LAYOUT:
+        stop = start + size(rules.players, rules.n_ends)
+        slices[name] = slice(start, stop)
+        start = stop
+    return slices
+
+
+def size(rules: Any) -> int:
+    """Length of an observation."""
+    return int(fields(rules)["rules"].stop)
+
+
+def scale(rules: Any) -> NDArray[np.float32]:
+    """Factors, shape (size,), that turn an observation into float32 in [0, 1]."""
+    factors = np.empty(size(rules), np.float32)
+    for (name, part), (_, _, most) in zip(fields(rules).items(), LAYOUT, strict=True):
+        if most == "total":
+            most = largest_total(rules.n_ends)
+        factors[part] = 1 / SHOWN_MAX if name == "rules" else 1 / most
+    return factors
+
+
+@jit
+def write_tiles(mask, row, at):  # type: ignore[no-untyped-def]
+    """Write a set of tiles as 28 bytes; the position behind them.
+
+    Four more bytes are zeroed, which is faster: what follows must be written after.
+    """
+    part = row[at : at + 32]
+    for k in range(4):
+        bits = BITS[(mask >> (8 * k)) & 255]
+        for tile in range(8):
+            part[8 * k + tile] = bits[tile]
+    return at + 28
+
+
+@jit
+def write_seat(seat, viewer, players, row, at):  # type: ignore[no-untyped-def]
+    """Write a seat, or none, one-hot and relative to the viewer; the position behind it."""
+    for k in range(players):
+        row[at + k] = 0
+    if seat != NOBODY:
+        row[at + turned(seat - viewer + players, players)] = 1
+    return at + players
+
+
+@jit
+def turned(seat, players):  # type: ignore[no-untyped-def]
+    """``seat`` modulo ``players`` for seats below twice that, without a division."""
+    return seat - players if seat >= players else seat
+
+
+@jit
+def write_points(t, r, viewer, most, row, at):  # type: ignore[no-untyped-def]
+    """Write the points of each placement open to the viewer; the position behind them."""
+    bits = i64(r["bits"])
+    row[at : at + (28 << bits)] = 0
+    if not t["muggins"] and t["turn"] == viewer and t["phase"] == PLAY:
+        tiles = playable(t)
+        ends = i64(t["ends"]) if t["played"] else 1
+        while tiles:
+            tile = lowest(tiles)
+            tiles &= tiles - 1
+            for end in range(ends):
+                value = t["value"][end]
+                if t["played"] == 0 or LO[tile] == value or HI[tile] == value:
+                    points = i64(r["points"][total_after(t, tile, end)])
+                    row[at + (tile << bits) + end] = min(most, points)
+    return at + (28 << bits)
+
+
+@jit
+def write_ends(t, r, most, row, at):  # type: ignore[no-untyped-def]
+    """Write the open ends, the total and the doubles that spin; the position behind them."""
+    n_ends = 1 << i64(r["bits"])
+    ends = i64(t["ends"])
+    counted = not t["muggins"]
+    row[at : at + 7 * n_ends] = 0
+    for end in range(ends):
+        row[at + 7 * end + i64(t["value"][end])] = 1
+    at += 7 * n_ends
+    for end in range(n_ends):
+        row[at + end] = t["counts"][end] if counted else 0
+    at += n_ends
+    row[at] = min(most, i64(t["total"])) if counted else 0
+    at += 1
+    for v in range(7):
+        row[at + v] = 0
+    if n_ends == 16:
+        for i in range(i64(t["played"])):
+            tile = i64(t["order"][i])
+            if LO[tile] == HI[tile]:
+                row[at + LO[tile]] = 1 + t["joined"][LO[tile]]
+    elif t["spinner"] != NOBODY:
+        row[at + i64(t["spinner"])] = 1 + t["joined"][t["spinner"]]
+    return at + 7
+
+
+@jit
+def write_scores(t, r, viewer, row, at):  # type: ignore[no-untyped-def]
+    """Write each seat's distance to the target: exact to 255, then in steps of 64 above that."""
+    players = i64(r["players"])
+    for k in range(players):
+        side = turned(viewer + k, players)
+        if side >= i64(r["sides"]):
+            side -= i64(r["sides"])
+        to_go = max(0, i64(r["target"]) - i64(t["scores"][side]))
+        row[at + k] = min(255, to_go)
+        row[at + players + k] = min(255, (max(0, to_go - 255) + 63) // 64)
+    return at + 2 * players
+
+
+@jit
+def encode(t, r, viewer, row):  # type: ignore[no-untyped-def]
+    """Write the observation of seat ``viewer`` into ``row``, field after field; its length."""
+    players = i64(r["players"])
+    most = 100 if r["bits"] == 4 else 40
+    hand = i64(t["hands"][viewer])
+    seen = hand
+    for seat in range(4):
+        seen |= i64(t["laid"][seat])
+    at = write_tiles(hand, row, 0)
+    at = write_tiles(i64(r["everything"]) & ~seen, row, at)
+    for k in range(players):
+        at = write_tiles(i64(t["laid"][turned(viewer + k, players)]), row, at)
+    at = write_points(t, r, viewer, most, row, at)
+    at = write_ends(t, r, most, row, at)
+    row[at] = i64(t["tiles"]) - i64(t["top"])
+    at += 1
+    for k in range(players):
+        row[at + k] = t["held"][turned(viewer + k, players)]
+    at += players
+    for k in range(players):
+        at = write_cap(t["cap"][turned(viewer + k, players)], row, at)
+    at = write_tiles(i64(t["barred"]), row, at)
+    at = write_scores(t, r, viewer, row, at)
+    for k in range(players):
+        row[at + k] = k > 0 and k == r["sides"]
+    at += players
+    at = write_seat(i64(t["leader"]), viewer, players, row, at)
+    at = write_seat(i64(t["turn"]), viewer, players, row, at)
+    at = write_seat(i64(t["mover"]), viewer, players, row, at)
+    for k in range(4):
+        row[at + k] = 0
+    row[at + i64(t["phase"])] = 1
+    row[at + 4] = t["drew"]
+    row[at + 5] = t["passes"]
+    at += 6
+    part = row[at : at + SHOWN]
+    for k in range(SHOWN):
+        part[k] = r["shown"][k]
+    return at + SHOWN
+
+
+@jit
+def write_cap(cap, row, at):  # type: ignore[no-untyped-def]
+    """Write what a seat can hold of each suit, and of the tiles barred by a lead."""
+    part = row[at : at + 8]
+    for v in range(7):
+        part[v] = cap[v]
+    part[7] = min(7, i64(cap[7]))
+    return at + 8
+
+
+@jit
+def write_mask(t, r, scratch, row):  # type: ignore[no-untyped-def]
+    """Write 1 for each legal action of the seat on turn and 0 elsewhere; how many are legal."""
+    row[:] = 0
+    n = legal(t, r, scratch)
+    for k in range(n):
+        row[scratch[k]] = 1
+    return n
+
+
+@jit
+def redact(t, seat):  # type: ignore[no-untyped-def]
+    """Blank, in place, all that ``seat`` may not know."""
+    t["viewer"] = seat
+    t["seed"] = BLANK
+    t["game"] = BLANK
+    for other in range(4):
+        if other != seat:
+            t["hands"][other] = 0
+    for i in range(i64(t["played"]), 28):
+        t["order"][i] = NOBODY
+    if t["muggins"]:
+        t["total"] = 0
+        t["pending"] = 0
+        for end in range(16):
+            t["counts"][end] = 0

@@ -1,0 +1,183 @@
+"""A table as plain data: the schema of records, replays and the web page.
+
+The keys:
+
+==========  ======================================================================================
+rules       all options, by name
+seed        seed of the deals; ``game``: number of the game of that seed
+forced      ``auto`` or ``act``; ``episode``: ``game`` or ``round``
+round       from 0
+turn        seat to act, None when over
+phase       ``play``, ``announce``, ``call``, ``over``
+leader      seat that leads this round
+hands       names of the tiles, a list for each seat
+boneyard    names, in drawing order
+layout      plays in order: ``tile``, ``seat``, ``end``, ``on`` (index of the play joined, or None)
+ends        open ends: ``end``, ``tile`` (that shows it), ``value``, ``counts`` (pips)
+total       pips that the layout counts
+scores      by seat; partners show their side's
+winners     seats that won the game
+ended       how the last round ended: ``out``, ``blocked``, ``target``, None
+events      of this round: ``seat``, ``do``, ``tile``, ``end``, ``points``
+==========  ======================================================================================
+
+As one seat sees it, None stands for all that it may not know.
+"""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from fives_env import checks
+from fives_env.engine import single, state
+from fives_env.errors import whole
+from fives_env.rules import Rules
+from fives_env.tiles import NAMES
+
+if TYPE_CHECKING:
+    from fives_env.table import Table
+
+
+class Event(NamedTuple):
+    """Something that happened at a table.
+
+    Attributes:
+        seat: Who did it or was paid or charged; None where nobody was.
+        do: ``set place draw pass announce silent call let_go out blocked win``.
+        tile: Name of the tile set, placed or drawn.
+        end: End that it was laid on.
+        points: What the seat's side gained (or lost) on the scoreboard.
+    """
+
+    seat: int | None
+    do: str
+    tile: str | None
+    end: int | None
+    points: int
+
+
+def event_of(row: list[int]) -> Event:
+    """The event in a row of the engine's buffer."""
+    do, seat, tile, end, points = row
+    return Event(
+        seat if seat >= 0 else None,
+        state.DEEDS[do],
+        NAMES[tile] if tile >= 0 else None,
+        end if end >= 0 else None,
+        points,
+    )
+
+
+def to_dict(table: "Table", seat: int | None) -> dict[str, Any]:
+    """The table as plain data, everything or as a seat sees it."""
+    t = table.state[0]
+    blind = seat is not None and table.rules.muggins != "off"
+    on = np.zeros(28, np.int32)
+    single.joins(table.state.copy(), 0, table.record, on)
+    layout = [
+        {"tile": NAMES[tile], "seat": how >> 4, "end": how & 15, "on": None if k < 0 else k}
+        for tile, how, k in zip(
+            t["order"][: table.number("played")].tolist(),
+            t["how"].tolist(),
+            on.tolist(),
+            strict=False,
+        )
+    ]
+    ends = [
+        {
+            "end": end,
+            "tile": NAMES[int(t["shows"][end])],
+            "value": int(t["value"][end]),
+            "counts": None if blind else int(t["counts"][end]),
+        }
+        for end in range(table.number("ends"))
+    ]
+    data = {
+        "rules": table.rules.to_dict(),
+        "seed": table.seed,
+        "game": table.game,
+        "forced": table.forced,
+        "episode": table.episode,
+        "round": table.round,
+        "turn": table.turn,
+        "phase": table.phase,
+        "leader": table.leader,
+        "hands": table.hands,
+        "boneyard": table.boneyard,
+        "layout": layout,
+        "ends": ends,
+        "total": None if blind else table.total,
+        "scores": table.scores,
+        "winners": table.winners,
+        "ended": table.ended,
+        "events": [event._asdict() for event in table.events],
+    }
+    return data if seat is None else hide(data, seat)
+
+
+def hide(data: dict[str, Any], seat: int) -> dict[str, Any]:
+    """Replace what ``seat`` may not know by None."""
+    data["seed"] = data["game"] = None
+    data["hands"] = [
+        hand if holder == seat else [None] * len(hand) for holder, hand in enumerate(data["hands"])
+    ]
+    data["boneyard"] = [None] * len(data["boneyard"])
+    for event in data["events"]:
+        if event["do"] == "draw" and event["seat"] != seat:
+            event["tile"] = None
+    return data
+
+
+def from_dict(kind: type["Table"], data: Mapping[str, Any]) -> "Table":
+    """The table of ``data``: its round dealt again, and its events replayed.
+
+    Raises:
+        ValueError: The data is not that of a table, or does not follow the rules.
+    """
+    try:
+        events = [Event(**event) for event in data["events"]]
+        table = _at_start(kind, data, events)
+        for _ in events:
+            if len(table.events) < len(events):
+                table.play(_action(table.rules, events[len(table.events)]))
+    except (KeyError, TypeError, IndexError, AttributeError) as error:
+        raise ValueError(f"table data is not as to_dict() gives it: {error!r}.") from None
+    if table.to_dict() != data:
+        raise ValueError("table data is not what its events lead to under its rules.")
+    return table
+
+
+def _at_start(kind: type["Table"], data: Mapping[str, Any], events: list[Event]) -> "Table":
+    """The table as it was when its round was dealt."""
+    rules = Rules.of(data["rules"])
+    hands = [list(hand) for hand in data["hands"]]
+    drawn = [(event.seat, event.tile) for event in events if event.do == "draw"]
+    for play in data["layout"]:
+        hands[play["seat"]].append(play["tile"])
+    for seat, tile in drawn:
+        hands[seat or 0].remove(tile)
+    deal = [tile for hand in hands for tile in hand]
+    deal += [tile for _, tile in drawn] + list(data["boneyard"])
+    scores = list(data["scores"])
+    for event in events:
+        for seat in range(rules.players):
+            if event.seat is not None and (seat - event.seat) % rules.sides == 0:
+                scores[seat] -= event.points
+    names = ("seed", "game", "forced", "episode")
+    table = kind(rules, **{name: data[name] for name in names})
+    table.start(
+        table.seed,
+        table.game,
+        whole("round", data["round"], 0, 2**32 - 1),
+        checks.deal_order(rules, deal),
+        whole("leader", data["leader"], 0, rules.players - 1),
+        checks.side_scores(rules, scores),
+    )
+    table.state["ended"] = state.ENDED.index(data["ended"])
+    return table
+
+
+def _action(rules: Rules, event: Event) -> int:
+    named = f"{event.tile}@{event.end}" if event.do in ("set", "place") else event.do
+    return rules.action(named)

@@ -1,0 +1,65 @@
+"""Players by name: ``random``, ``greedy``, ``network:PATH``, ``python:MODULE:CLASS``."""
+
+import importlib
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fives_env.errors import choice
+from fives_env.players.base import Player, Views
+from fives_env.players.compiled import KINDS, CompiledPlayer
+
+__all__ = ["Player", "Views", "make_player"]
+
+SPECS = (*KINDS, "network:PATH", "python:MODULE:CLASS")
+
+
+class _Function:
+    """A callable from views to actions, as a player."""
+
+    def __init__(self, function: Callable[[Views], Any]) -> None:
+        self.name = getattr(function, "__name__", type(function).__name__)
+        self._function = function
+
+    def act(self, views: Views) -> NDArray[np.int64]:
+        return np.asarray(self._function(views))
+
+
+def make_player(spec: Any) -> Player:
+    """The player that a spec names.
+
+    Args:
+        spec: A name, one of :data:`SPECS` with its argument filled in; a player, or a callable that
+            takes :class:`Views` and returns actions, is taken as it is.
+
+    Raises:
+        ValueError: No player has that name, or it cannot be loaded.
+    """
+    if not isinstance(spec, str):
+        if hasattr(spec, "act") and hasattr(spec, "name"):
+            player: Player = spec
+            return player
+        if callable(spec):
+            return _Function(spec)
+        raise ValueError(choice("player", spec, SPECS))
+    kind, _, argument = spec.partition(":")
+    if spec in KINDS:
+        return CompiledPlayer(spec)
+    if kind == "network" and argument:
+        from fives_env.players.network import NetworkPlayer
+
+        return NetworkPlayer(argument)
+    if kind == "python" and argument.count(":") == 1:
+        return _imported(spec, *argument.split(":"))
+    raise ValueError(choice("player", spec, SPECS))
+
+
+def _imported(spec: str, module: str, name: str) -> Player:
+    """The player made by calling ``module.name()``."""
+    try:
+        made = getattr(importlib.import_module(module), name)()
+    except (ImportError, AttributeError) as error:
+        raise ValueError(choice("player", spec, f"importable ({error})")) from None
+    return make_player(made)

@@ -1,0 +1,42 @@
+"""What a player is: it gets views in batches and answers with actions."""
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fives_env.rules import Rules
+
+
+@dataclass(frozen=True)
+class Views:
+    """The decisions of ``k`` seats, each as its seat may see it.
+
+    Attributes:
+        rules: Rules of all these tables.
+        obs: Observations, uint8 counts, (k, size).
+        mask: Legal actions, bool, (k, n_actions).
+        records: Redacted records, ``STATE``, (k,).
+        keys: A number for each decision from which all randomness comes, uint64, (k,).
+    """
+
+    rules: Rules
+    obs: NDArray[np.uint8]
+    mask: NDArray[np.bool_]
+    records: NDArray[Any]
+    keys: NDArray[np.uint64]
+
+
+class Player(Protocol):
+    """Anything that answers views with legal actions.
+
+    Attributes:
+        name: How tables and reports call it.
+    """
+
+    name: str
+
+    def act(self, views: Views) -> NDArray[np.int64]:
+        """One legal action for each view, (k,); a row depends on that view alone."""
+        ...

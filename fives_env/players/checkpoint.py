@@ -1,0 +1,220 @@
+"""A trained player on disk: a folder of weights, a card that describes them, and a README.
+
+``model.safetensors`` holds the weights, ``card.json`` what they are for and where they come from.
+The card also holds the SHA-256 of the weights, so that neither a file that was cut short nor the
+files of two checkpoints pass for one.
+"""
+
+import hashlib
+import json
+import warnings
+from collections.abc import Mapping
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+try:
+    from safetensors import SafetensorError
+    from safetensors.numpy import load as unpack
+    from safetensors.numpy import save as pack
+except ImportError as missing:
+    raise ImportError(
+        "Trained players need safetensors: install it with `pip install 'fives-env[train]'`."
+    ) from missing
+
+from fives_env.engine import view
+from fives_env.rules import Rules
+
+WEIGHTS, CARD, README = "model.safetensors", "card.json", "README.md"
+
+#: What every card says, and its type.
+KEYS: dict[str, type] = {
+    "encoding": int,
+    "players": int,
+    "actions": int,
+    "observations": int,
+    "rules": dict,
+    "fingerprint": str,
+    "hidden": list,
+    "sha256": str,
+}
+
+_PACKAGE = Path(__file__).resolve().parent.parent
+#: Where shipped checkpoints lie: in a checkout, and in an installed wheel.
+SHIPPED = (_PACKAGE.parent / "checkpoints", _PACKAGE / "checkpoints")
+
+Weights = dict[str, NDArray[np.float32]]
+
+
+def save(
+    folder: str | Path, weights: Mapping[str, NDArray[Any]], rules: Rules, **about: Any
+) -> dict[str, Any]:
+    """Write a checkpoint; each file is written beside its place and then renamed.
+
+    Args:
+        folder: Made where it is missing; other files in it stay.
+        weights: ``layers.K.weight`` (outputs, inputs) and ``layers.K.bias`` for each layer, the
+            last with an output for each action and one for the value; and ``greed``, a number.
+        rules: Rules that the player was trained for.
+        **about: More to say on the card: settings, seed, commit, versions, results.
+
+    Returns:
+        The card.
+    """
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    model = pack({name: np.asarray(w, np.float32, order="C") for name, w in weights.items()})
+    layers = sum(name.endswith(".bias") for name in weights)
+    card = {
+        "encoding": view.ENCODING,
+        **shapes(rules),
+        "rules": rules.to_dict(),
+        "fingerprint": rules.fingerprint,
+        "hidden": [len(weights[f"layers.{k}.bias"]) for k in range(layers - 1)],
+        "sha256": hashlib.sha256(model).hexdigest(),
+        **about,
+    }
+    _write(folder / README, _readme(folder.name, rules, card).encode())
+    _write(folder / WEIGHTS, model)
+    _write(folder / CARD, (json.dumps(card, indent=1) + "\n").encode())
+    return card
+
+
+def load(folder: str | Path) -> tuple[Weights, dict[str, Any]]:
+    """Read a checkpoint.
+
+    Args:
+        folder: A folder, or the name of a checkpoint that is shipped with the package.
+
+    Returns:
+        The weights by name, and the card.
+
+    Raises:
+        ValueError: There is no such checkpoint; a file is missing, cut short or not the one that
+            the card describes; or it was made for another encoding of observations.
+    """
+    found = find(folder)
+    card = _read_card(found)
+    model = _read(found, WEIGHTS)
+    if hashlib.sha256(model).hexdigest() != card["sha256"]:
+        raise ValueError(
+            f"checkpoint {found}: {WEIGHTS} is not the file that {CARD} describes, but cut short, "
+            "changed or from another checkpoint."
+        )
+    try:
+        weights: Weights = unpack(model)
+    except SafetensorError as error:
+        raise ValueError(f"checkpoint {found}: {WEIGHTS} cannot be read ({error}).") from None
+    if {name: w.shape for name, w in weights.items()} != _weights_for(card):
+        raise ValueError(
+            f"checkpoint {found}: the weights in {WEIGHTS} do not have the shapes that {CARD} says."
+        )
+    return weights, card
+
+
+def find(name: str | Path) -> Path:
+    """Folder of a checkpoint: the path as given, else one that is shipped.
+
+    Raises:
+        ValueError: Neither is there; the sentence lists those that are shipped.
+    """
+    places = [Path(name), *(place / name for place in SHIPPED)]
+    for place in places:
+        if (place / CARD).is_file() or (place / WEIGHTS).is_file():
+            return place
+    shipped = sorted({card.parent.name for place in SHIPPED for card in place.glob(f"*/{CARD}")})
+    raise ValueError(
+        f"checkpoint {str(name)!r} was not found: there is no folder of this name with a {CARD}, "
+        f"and those shipped are {', '.join(shipped) or 'none'}."
+    )
+
+
+def check_rules(name: str, trained_for: Rules, rules: Rules) -> None:
+    """Refuse to play under rules of other shapes; warn of other rules of the same shapes.
+
+    Raises:
+        ValueError: Seats, actions or observations are not those that the player was trained for.
+    """
+    for (what, own), asked in zip(shapes(trained_for).items(), shapes(rules).values(), strict=True):
+        if own != asked:
+            raise ValueError(
+                f"{name} was trained for {own} {what}, but {rules!r} has {asked}: "
+                "it cannot play here."
+            )
+    if rules != trained_for:
+        warnings.warn(f"{name} was trained for {trained_for!r}, but plays {rules!r}.", stacklevel=3)
+
+
+def shapes(rules: Rules) -> dict[str, int]:
+    """The numbers that a network is built for, as the card names them."""
+    return {
+        "players": rules.players,
+        "actions": rules.n_actions,
+        "observations": view.size(rules),
+    }
+
+
+def _weights_for(card: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
+    """Shape of each array of weights."""
+    sizes = [card["observations"], *card["hidden"], card["actions"] + 1]
+    expected: dict[str, tuple[int, ...]] = {"greed": ()}
+    for k, (inputs, outputs) in enumerate(pairwise(sizes)):
+        expected[f"layers.{k}.weight"] = outputs, inputs
+        expected[f"layers.{k}.bias"] = (outputs,)
+    return expected
+
+
+def _read_card(folder: Path) -> dict[str, Any]:
+    """The card of a checkpoint that this version of the package can play."""
+    try:
+        card = json.loads(_read(folder, CARD).decode())
+    except (json.JSONDecodeError, UnicodeDecodeError):
+        card = None
+    if not isinstance(card, dict):
+        raise ValueError(f"checkpoint {folder}: {CARD} is cut short or damaged.")
+    for key, kind in KEYS.items():
+        if not isinstance(card.get(key), kind):
+            raise ValueError(
+                f"checkpoint {folder}: {key} in {CARD} is {card.get(key)!r}, "
+                f"but must be of type {kind.__name__}."
+            )
+    if card["encoding"] != view.ENCODING:
+        raise ValueError(
+            f"checkpoint {folder} was trained on encoding {card['encoding']} of observations, but "
+            f"this version of fives_env shows encoding {view.ENCODING}: train it again."
+        )
+    for key, size in shapes(Rules(**card["rules"])).items():
+        if card[key] != size:
+            raise ValueError(
+                f"checkpoint {folder}: {key} in {CARD} is {card[key]}, but its rules have {size}."
+            )
+    return card
+
+
+def _read(folder: Path, name: str) -> bytes:
+    try:
+        return (folder / name).read_bytes()
+    except OSError as error:
+        raise ValueError(
+            f"checkpoint {folder}: {name} cannot be read ({error.strerror})."
+        ) from None
+
+
+def _write(path: Path, data: bytes) -> None:
+    beside = path.with_name(path.name + ".new")
+    beside.write_bytes(data)
+    beside.replace(path)
+
+
+def _readme(name: str, rules: Rules, card: Mapping[str, Any]) -> str:
+    results = "".join(f"- {line}\n" for line in card.get("results", ()))
+    return (
+        f"# {name}\n\n"
+        f"A player of the domino game All Fives, trained for `{rules!r}`:\n"
+        f"a network with hidden layers of {card['hidden']} units. `{CARD}` says how it was made.\n"
+        f"\n{results or 'It has not been judged yet.'}\n"
+        f"\n    fives evaluate network:{name} greedy\n"
+    )

@@ -1,0 +1,1 @@
+"""Drawing a table from its plain data (``Table.to_dict()``)."""

@@ -1,0 +1,131 @@
+"""The kernels as compiled code: the same bytes without it, and a cache that notices changes."""
+
+import hashlib
+import os
+import random
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import fives_env
+
+PACKAGE = Path(fives_env.__file__).parent
+
+#: Plays a little of every preset and prints a hash of all that there is to see.
+DIGEST = """
+import hashlib, random
+import numpy as np
+from fives_env import PRESETS, Table
+from fives_env.engine import single
+digest = hashlib.sha256()
+for k, preset in enumerate(PRESETS):
+    for players in (2, 4):
+        forced = ("auto", "act")[k % 2]
+        table = Table(preset, players=players, teams=players == 4, seed=k, forced=forced)
+        chance = random.Random(k)
+        for _ in range(STEPS):
+            if table.over:
+                break
+            for seat in range(players):
+                record = table.redact(seat)
+                digest.update(table.observe(seat).tobytes() + record.tobytes())
+            single.redeal(record, 0, table.rules.record(), np.uint64(chance.getrandbits(63)))
+            digest.update(record.tobytes() + table.mask().tobytes() + table.state.tobytes())
+            for event in table.play(chance.choice(table.legal)):
+                digest.update(repr(event).encode())
+print(digest.hexdigest())
+"""
+
+
+def run(code, folder, **env):
+    """Output of a fresh Python that imports the package from ``folder``."""
+    env = {**os.environ, "PYTHONPATH": str(folder), "PYTHONWARNINGS": "error", **env}
+    result = subprocess.run(
+        [sys.executable, "-c", code], env=env, cwd=folder, capture_output=True, text=True
+    )
+    assert result.returncode == 0, result.stderr
+    return result.stdout.strip()
+
+
+def test_the_same_bytes_without_the_compiler():
+    code = DIGEST.replace("STEPS", "60")
+    compiled = run(code, PACKAGE.parent)
+    assert run(code, PACKAGE.parent, NUMBA_DISABLE_JIT="1") == compiled
+
+
+@pytest.fixture
+def copy_of_package(tmp_path):
+    shutil.copytree(PACKAGE, tmp_path / "fives_env", ignore=shutil.ignore_patterns("__pycache__"))
+    return tmp_path
+
+
+TOTAL = """
+from fives_env import Table
+table = Table(seed=1)
+table.play(table.rules.action(table.hands[table.turn][0] + "@0"))
+print(table.total, table.state["total"][0])
+"""
+
+
+def test_a_changed_callee_in_another_file_changes_the_game(copy_of_package):
+    """Numba alone would go on with the old callee that it cached inside its caller."""
+    before = run(TOTAL, copy_of_package)
+    assert run(TOTAL, copy_of_package) == before
+    layout = copy_of_package / "fives_env" / "engine" / "layout.py"
+    text = layout.read_text()
+    assert text.count("        return PIPS[tile]\n") == 1
+    layout.write_text(
+        text.replace("        return PIPS[tile]\n", "        return PIPS[tile] + 50\n")
+    )
+    after = run(TOTAL, copy_of_package)
+    assert [int(n) for n in after.split()] == [int(n) + 50 for n in before.split()]
+
+
+def test_two_processes_that_compile_at_once_both_play(copy_of_package):
+    code = "from fives_env import Table; t = Table(seed=3); print(t.play(t.legal[0]))"
+    env = {**os.environ, "PYTHONPATH": str(copy_of_package)}
+    both = [
+        subprocess.Popen(
+            [sys.executable, "-c", code],
+            env=env,
+            cwd=copy_of_package,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        for _ in range(2)
+    ]
+    outputs = [process.communicate(timeout=300) for process in both]
+    assert [process.returncode for process in both] == [0, 0], outputs
+    assert outputs[0][0] == outputs[1][0] != b""
+
+
+def test_importing_leaves_the_callers_numba_settings_alone():
+    code = (
+        "from numba import config; before = config.CACHE_DIR; import fives_env; "
+        "print(config.CACHE_DIR == before)"
+    )
+    assert run(code, PACKAGE.parent) == "True"
+
+
+def test_importing_brings_no_heavy_library():
+    code = (
+        "import sys, fives_env; print([m for m in "
+        "('torch', 'pettingzoo', 'gymnasium', 'pygame', 'rich') if m in sys.modules])"
+    )
+    assert run(code, PACKAGE.parent) == "[]"
+
+
+def test_two_seeded_runs_are_equal_to_the_byte():
+    def digest():
+        sums = hashlib.sha256()
+        for seed in range(5):
+            table, chance = fives_env.Table(seed=seed), random.Random(seed)
+            while not table.over:
+                table.play(chance.choice(table.legal))
+                sums.update(table.state.tobytes())
+        return sums.hexdigest()
+
+    assert digest() == digest()
