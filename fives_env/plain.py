@@ -28,12 +28,13 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fives_env import checks
 from fives_env.engine import single, state
 from fives_env.errors import whole
 from fives_env.rules import Rules
-from fives_env.tiles import NAMES
+from fives_env.tiles import NAMES, names
 
 if TYPE_CHECKING:
     from fives_env.table import Table
@@ -71,62 +72,77 @@ def event_of(row: list[int]) -> Event:
 
 def to_dict(table: "Table", seat: int | None) -> dict[str, Any]:
     """The table as plain data, everything or as a seat sees it."""
-    t = table.state[0]
-    blind = seat is not None and table.rules.muggins != "off"
-    on = np.zeros(28, np.int32)
-    single.joins(table.state.copy(), 0, table.record, on)
-    layout = [
-        {"tile": NAMES[tile], "seat": how >> 4, "end": how & 15, "on": None if k < 0 else k}
-        for tile, how, k in zip(
-            t["order"][: table.number("played")].tolist(),
-            t["how"].tolist(),
-            on.tolist(),
-            strict=False,
-        )
-    ]
-    ends = [
-        {
-            "end": end,
-            "tile": NAMES[int(t["shows"][end])],
-            "value": int(t["value"][end]),
-            "counts": None if blind else int(t["counts"][end]),
-        }
-        for end in range(table.number("ends"))
-    ]
-    data = {
-        "rules": table.rules.to_dict(),
-        "seed": table.seed,
-        "game": table.game,
-        "forced": table.forced,
-        "episode": table.episode,
-        "round": table.round,
-        "turn": table.turn,
-        "phase": table.phase,
-        "leader": table.leader,
-        "hands": table.hands,
-        "boneyard": table.boneyard,
-        "layout": layout,
-        "ends": ends,
-        "total": None if blind else table.total,
-        "scores": table.scores,
-        "winners": table.winners,
-        "ended": table.ended,
-        "events": [event._asdict() for event in table.events],
-    }
-    return data if seat is None else hide(data, seat)
-
-
-def hide(data: dict[str, Any], seat: int) -> dict[str, Any]:
-    """Replace what ``seat`` may not know by None."""
-    data["seed"] = data["game"] = None
-    data["hands"] = [
-        hand if holder == seat else [None] * len(hand) for holder, hand in enumerate(data["hands"])
-    ]
-    data["boneyard"] = [None] * len(data["boneyard"])
-    for event in data["events"]:
-        if event["do"] == "draw" and event["seat"] != seat:
+    record = table.state if seat is None else table.redact(seat)
+    events = [event._asdict() for event in table.events]
+    for event in events:
+        if event["do"] == "draw" and seat not in (None, event["seat"]):
             event["tile"] = None
-    return data
+    ends = {"forced": table.forced, "episode": table.episode, "events": events}
+    return position(record, table.rules) | ends
+
+
+def position(record: NDArray[Any], rules: Rules) -> dict[str, Any]:
+    """What one record holds, as plain data; None for what a redacted one leaves out.
+
+    Args:
+        record: An array of one ``STATE``.
+        rules: The rules that it is played by.
+    """
+    t = record[0]
+    viewer = int(t["viewer"])
+    redacted = viewer != state.NOBODY
+    blind = redacted and rules.muggins != "off"
+    turn = int(t["turn"])
+    top, tiles = int(t["top"]), int(t["tiles"])
+    seats = range(rules.players)
+    hands = [
+        [None] * int(t["held"][seat])
+        if redacted and seat != viewer
+        else names(int(t["hands"][seat]))
+        for seat in seats
+    ]
+    boneyard = [None if redacted else NAMES[tile] for tile in t["order"][top:tiles]]
+    return {
+        "rules": rules.to_dict(),
+        "seed": None if redacted else int(t["seed"]),
+        "game": None if redacted else int(t["game"]),
+        "round": int(t["round"]),
+        "turn": None if turn == state.NOBODY else turn,
+        "phase": state.PHASES[t["phase"]],
+        "leader": int(t["leader"]),
+        "hands": hands,
+        "boneyard": boneyard,
+        "layout": _layout(record, rules),
+        "ends": [
+            {
+                "end": end,
+                "tile": NAMES[t["shows"][end]],
+                "value": int(t["value"][end]),
+                "counts": None if blind else int(t["counts"][end]),
+            }
+            for end in range(int(t["ends"]))
+        ],
+        "total": None if blind else int(t["total"]),
+        "scores": [int(t["scores"][seat % rules.sides]) for seat in seats],
+        "winners": [seat for seat in seats if int(t["winners"]) >> seat & 1],
+        "ended": state.ENDED[t["ended"]],
+    }
+
+
+def _layout(record: NDArray[Any], rules: Rules) -> list[dict[str, Any]]:
+    """The plays in order, each with the play that it joins."""
+    on = np.zeros(28, np.int32)
+    single.joins(record.copy(), 0, rules.record(), on)
+    t = record[0]
+    return [
+        {
+            "tile": NAMES[t["order"][k]],
+            "seat": int(t["how"][k]) >> 4,
+            "end": int(t["how"][k]) & 15,
+            "on": int(on[k]) if on[k] >= 0 else None,
+        }
+        for k in range(int(t["played"]))
+    ]
 
 
 def from_dict(kind: type["Table"], data: Mapping[str, Any]) -> "Table":
