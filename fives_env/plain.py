@@ -4,6 +4,7 @@ The keys:
 
 ==========  ======================================================================================
 rules       all options, by name
+viewer      seat that sees it so, None for everything
 seed        seed of the deals; ``game``: number of the game of that seed
 forced      ``auto`` or ``act``; ``episode``: ``game`` or ``round``
 round       from 0
@@ -104,6 +105,7 @@ def position(record: NDArray[Any], rules: Rules) -> dict[str, Any]:
     boneyard = [None if redacted else NAMES[tile] for tile in t["order"][top:tiles]]
     return {
         "rules": rules.to_dict(),
+        "viewer": viewer if redacted else None,
         "seed": None if redacted else int(t["seed"]),
         "game": None if redacted else int(t["game"]),
         "round": int(t["round"]),

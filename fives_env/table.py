@@ -281,9 +281,17 @@ class Table:
 
     # --- looking at it --------------------------------------------------------------------------
 
-    def text(self, seat: int | None = None) -> str:
+    def text(self, seat: int | None = None, colour: bool = False) -> str:
         """The table in letters, as ``seat`` sees it, or everything."""
-        return text(self.to_dict(seat))
+        return text(self.to_dict(seat), colour)
+
+    def svg(self, seat: int | None = None) -> str:
+        """The table as an SVG picture, as ``seat`` sees it, or everything."""
+        from fives_env.render.svg import svg
+
+        return svg(self.to_dict(seat))
+
+    _repr_svg_ = svg
 
     def __str__(self) -> str:
         """The whole table in letters."""

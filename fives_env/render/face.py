@@ -82,7 +82,6 @@ def _pips(tile: str, x: float, y: float, turn: int, unit: float) -> list[Shape]:
     for half, middle in ((tile[2], -1.0), (tile[0], 1.0)):
         for a, b in PIPS[int(half)]:
             far, wide = (middle + 0.52 * a) * unit, 0.52 * b * unit
-            spots.append(
-                (x + far * along[0] + wide * across[0], y + far * along[1] + wide * across[1])
-            )
+            spot_x = x + far * along[0] + wide * across[0]
+            spots.append((spot_x, y + far * along[1] + wide * across[1]))
     return [Dots(tuple(spots), 0.2 * unit, PIP)] if spots else []

@@ -46,7 +46,7 @@ def spinners(plays: Sequence[Play], option: str) -> list[bool]:
 def joints(plays: Sequence[Play]) -> list[str]:
     """The half that each tile shares with the one that it is laid on, as a digit (set: empty)."""
     shared = [""]
-    for i, play in enumerate(plays[1:], 1):
+    for play in plays[1:]:
         below = plays[play["on"]]["tile"]
         if play["on"] == 0:
             low_first = below[::-2]

@@ -75,6 +75,7 @@ def arrange(
     ends: Sequence[Mapping[str, Any]] = (),
     spinner: str = "first",
     size: tuple[int, int] = (36, 27),
+    tall: int = 0,
 ) -> Arrangement:
     """Lay the tiles of a layout in a box.
 
@@ -83,7 +84,8 @@ def arrange(
         ends: Its ``ends``.
         spinner: The option of the rules.
         size: Width and height of the box in quarters of a tile's length. Where the tiles do not
-            fit, it grows and keeps its shape.
+            fit, it grows.
+        tall: Height up to which it grows in height only; beyond, it keeps its shape.
 
     Returns:
         Tiles that do not overlap, lie in the box and touch the tile that they join, half against
@@ -98,7 +100,7 @@ def arrange(
     named = [0] * len(plays)
     for i, at in shown.values():
         named[i] |= 1 << at
-    for board, patience in _boards(*size):
+    for board, patience in _boards(*size, tall):
         every = [15] * len(plays)
         search = Search(plays, spins, every if board.manner.foresee else named, board)
         if search.run(patience):
@@ -113,14 +115,14 @@ def arrange(
     return Arrangement(tiles, edges, _around(rects), (board.width, board.height), label)
 
 
-def _boards(width: int, height: int) -> Iterator[tuple[Board, int]]:
+def _boards(width: int, height: int, tall: int) -> Iterator[tuple[Board, int]]:
     """Boxes and manners to try, and the patience to have with each."""
     patience = PATIENCE
     for enlargement in range(ENLARGEMENTS):
         for start, manner in MANNERS:
             if enlargement >= start:
                 yield Board(width, height, manner), patience
-        width += max(1, width // 9)
+        width += max(1, width // 9) if height >= tall else 0
         height += max(1, height // 9)
         patience += patience // 3
     yield Board(width, height, MANNERS[-1][1]), 1_000_000

@@ -6,7 +6,7 @@ never bends an arm. A plain tile goes straight on, or bends: across the edge wit
 half (a corner after the edge), or out of the side of the half behind the edge.
 """
 
-from functools import lru_cache
+from functools import cache
 from typing import NamedTuple
 
 from fives_env.render.joins import AHEAD, LOWER, RIGHT, UPPER
@@ -78,7 +78,7 @@ def first(double: bool, spins: bool) -> Pose:
     return Pose(0, 0, 1, edges, True)
 
 
-@lru_cache(maxsize=None)
+@cache
 def poses(heading: int, kind: int, double: bool, spins: bool) -> list[Pose]:
     """All ways to join a tile to an edge at (0, 0), the most natural one first."""
     dx, dy = DX[heading], DY[heading]

@@ -140,11 +140,9 @@ def _labels(data: Data, drawn: Arrangement, x: float, y: float, unit: float) -> 
     shapes: list[Shape] = []
     for end in data["ends"]:
         edge = drawn.ends[end["end"]]
-        far = drawn.label / 2 * unit
-        middle = (
-            x + edge.x * unit + far * DX[edge.heading],
-            y + edge.y * unit + far * DY[edge.heading],
-        )
+        far = drawn.label / 2
+        middle_x = x + (edge.x + far * DX[edge.heading]) * unit
+        middle = middle_x, y + (edge.y + far * DY[edge.heading]) * unit
         counts = end["counts"]
         lit = bool(counts)
         parts: list[Shape] = [Dots((middle,), 0.72 * unit, GOLD if lit else DEEP)]

@@ -4,7 +4,7 @@ SVG and the window draw the same list of these; nothing else is ever drawn.
 """
 
 from collections.abc import Sequence
-from typing import Literal, NamedTuple, TypeAlias, Union
+from typing import Literal, NamedTuple, TypeAlias
 
 
 class Box(NamedTuple):
@@ -47,7 +47,7 @@ class Group(NamedTuple):
     shapes: "Sequence[Shape]"
 
 
-Shape: TypeAlias = Union[Box, Dots, Words, Group]
+Shape: TypeAlias = Box | Dots | Words | Group
 
 
 class Picture(NamedTuple):

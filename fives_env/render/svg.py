@@ -17,10 +17,10 @@ def svg(data: Mapping[str, Any]) -> str:
     that let them be clicked.
     """
     shown = picture(data)
-    size = f'width="{shown.width}" height="{shown.height}"'
+    width, height = shown.width, shown.height
+    size = f'viewBox="0 0 {width} {height}" width="{width}" height="{height}"'
     lines = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {shown.width} {shown.height}" '
-        f'{size} role="img" font-family="{FONT}">',
+        f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img" font-family="{FONT}">',
         f"<title>{escape(shown.caption)}</title>",
         *_elements(shown.shapes),
         "</svg>",
@@ -38,8 +38,8 @@ def _element(shape: Shape) -> str:
         return f"<g{data}>{''.join(_elements(shape.shapes))}</g>"
     if isinstance(shape, Dots):
         path = "".join(f"M{_n(x)} {_n(y)}h0" for x, y in shape.middles)
-        width = _n(2 * shape.radius)
-        return f'<path d="{path}" stroke="{shape.fill}" stroke-width="{width}" stroke-linecap="round"/>'
+        pen = f'stroke="{shape.fill}" stroke-width="{_n(2 * shape.radius)}" stroke-linecap="round"'
+        return f'<path d="{path}" {pen}/>'
     if isinstance(shape, Box):
         return _box(shape)
     return _words(shape)

@@ -12,7 +12,9 @@ from fives_env.render.poses import DX, DY
 #: Columns of the text, unless the layout needs more.
 COLUMNS = 78
 #: The box that the arms are bent to; a unit is two columns wide and a row high.
-BOX = (COLUMNS // 2, 24)
+BOX = ((COLUMNS - 1) // 2, 24)
+#: Rows up to which it grows in height only.
+TALL = 60
 
 
 def text(data: Mapping[str, Any], colour: bool = False) -> str:
@@ -67,7 +69,7 @@ def _layout(data: Mapping[str, Any], colour: bool) -> list[str]:
     """The tiles played, drawn with lines."""
     if not data["layout"]:
         return ["(no tile yet)".center(COLUMNS).rstrip()]
-    drawn = arrange(data["layout"], data["ends"], data["rules"]["spinner"], BOX)
+    drawn = arrange(data["layout"], data["ends"], data["rules"]["spinner"], BOX, TALL)
     left, top, width, height = drawn.needed
     canvas = Canvas(2 * width + 1, height + 1)
     last = len(drawn.tiles) - 1

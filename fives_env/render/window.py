@@ -14,7 +14,7 @@ from fives_env.render.shapes import Box, Dots, Group, Shape, Words
 #: Pictures are painted this many times larger and then shrunk, which smooths their edges.
 _FINE = 2
 #: Height of a line of the font that comes with pygame, in ems.
-_LINE = 1.3
+_LINE = 1.38
 
 
 def rgb_array(data: Mapping[str, Any]) -> NDArray[np.uint8]:
@@ -76,7 +76,7 @@ def _pygame() -> Any:
         return import_module("pygame")
     except ImportError:
         raise ImportError(
-            'Windows and pixels need pygame, which is not installed: pip install "fives-env[render]"'
+            'Windows and pixels need pygame, which is missing: pip install "fives-env[render]"'
         ) from None
 
 
@@ -129,7 +129,8 @@ def _paint_words(pygame: Any, surface: Any, words: Words) -> None:
     drawn = _font(round(words.size * _FINE * _LINE)).render(words.text, True, words.fill)
     share = {"start": 0.0, "middle": 0.5, "end": 1.0}[words.anchor]
     x = words.x * _FINE - share * drawn.get_width()
-    surface.blit(drawn, (round(x), round(words.y * _FINE - drawn.get_height() / 2)))
+    y = words.y * _FINE - 0.46 * drawn.get_height()  # capitals stand a little high in a line
+    surface.blit(drawn, (round(x), round(y)))
 
 
 @lru_cache(maxsize=32)
