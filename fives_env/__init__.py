@@ -6,6 +6,7 @@ and :func:`evaluate` (duplicate matches between players).
 
 from typing import TYPE_CHECKING, Any
 
+from fives_env.envs import register_aec
 from fives_env.plain import Event
 from fives_env.rules import PRESETS, Rules
 from fives_env.table import IllegalAction, Table
@@ -25,6 +26,8 @@ __all__ = [
     "evaluate",
     "make_player",
 ]
+
+register_aec()
 
 _LATER = {"Result": "arena", "evaluate": "arena", "make_player": "players"}
 

@@ -245,6 +245,13 @@ class Table:
         other.events = list(self.events)
         return other
 
+    def this_round(self) -> "Table":
+        """A copy that ends with this round, and so still shows its layout then."""
+        other = self.clone()
+        other.episode = "round"
+        other.record = other.rules.record(other.forced, "round")
+        return other
+
     __copy__ = clone
 
     def __getstate__(self) -> dict[str, Any]:
