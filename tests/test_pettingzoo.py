@@ -317,6 +317,20 @@ def test_reset_options():
     assert env.table == Table(seed=4)
 
 
+def test_resets_keep_the_arguments():
+    env, rng = fives_v0.env(forced="act", episode="round", tiles=3), random.Random(0)
+    extra = range(env.unwrapped.table.rules.action("draw"), env.action_space("player_0").n)
+    done = []
+    for game in range(5):
+        env.reset(seed=None if game else 2)
+        assert (env.table.forced, env.table.episode) == ("act", "round")
+        while not env.table.over:
+            done.append(choose(rng, env.last()[0]["action_mask"]))
+            env.step(done[-1])
+        assert env.table.round == 0
+    assert set(done) & set(extra), "no draw or pass was asked for"
+
+
 @both
 @copies
 @pytest.mark.parametrize("kw", [{}, *COVER[:3]], ids=["default", "a", "b", "c"])

@@ -1,0 +1,1 @@
+"""Scripts that train players, run from a checkout: ``python -m training.ppo``."""

@@ -59,7 +59,8 @@ def save(
         weights: ``layers.K.weight`` (outputs, inputs) and ``layers.K.bias`` for each layer, the
             last with an output for each action and one for the value; and ``greed``, a number.
         rules: Rules that the player was trained for.
-        **about: More to say on the card: settings, seed, commit, versions, results.
+        **about: More to say on the card: settings, seed, commit, versions; and ``results``, a list
+            of what :meth:`fives_env.arena.Result.to_dict` gives.
 
     Returns:
         The card.
@@ -77,7 +78,7 @@ def save(
         "sha256": hashlib.sha256(model).hexdigest(),
         **about,
     }
-    _write(folder / README, _readme(folder.name, rules, card).encode())
+    _write(folder / README, _readme(folder, rules, card).encode())
     _write(folder / WEIGHTS, model)
     _write(folder / CARD, (json.dumps(card, indent=1) + "\n").encode())
     return card
@@ -209,12 +210,16 @@ def _write(path: Path, data: bytes) -> None:
     beside.replace(path)
 
 
-def _readme(name: str, rules: Rules, card: Mapping[str, Any]) -> str:
-    results = "".join(f"- {line}\n" for line in card.get("results", ()))
+def _readme(folder: Path, rules: Rules, card: Mapping[str, Any]) -> str:
+    results = "".join(
+        f"- against {r['b']}: {r['margin']:+.2f} points a round, 95 % interval {r['low']:+.2f} to "
+        f"{r['high']:+.2f}, {r['pairs']} pairs\n"
+        for r in card.get("results", ())
+    )
     return (
-        f"# {name}\n\n"
-        f"A player of the domino game All Fives, trained for `{rules!r}`:\n"
-        f"a network with hidden layers of {card['hidden']} units. `{CARD}` says how it was made.\n"
-        f"\n{results or 'It has not been judged yet.'}\n"
-        f"\n    fives evaluate network:{name} greedy\n"
+        f"# {folder.name}\n\n"
+        f"A player of the domino game All Fives: a network with hidden layers of {card['hidden']}\n"
+        f"units, trained for `{rules!r}`. `{CARD}` says how it was made.\n\n"
+        f"{results or 'It has not been judged yet.' + chr(10)}"
+        f"\n    fives evaluate network:{folder.as_posix()} greedy\n"
     )

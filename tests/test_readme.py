@@ -1,0 +1,91 @@
+"""The README is true: its blocks run, its presets table is the code's, its files exist."""
+
+import dataclasses
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from fives_env import PRESETS, Rules
+
+ROOT = Path(__file__).parent.parent
+TEXT = (ROOT / "README.md").read_text()
+BLOCKS = re.findall(r"```(\w+)\n(.*?)```", TEXT, re.DOTALL)
+
+
+def run(command, cwd):
+    """Run a command as a reader would, from a folder with the checkout's files."""
+    folder = str(Path(sys.executable).parent)
+    env = {**os.environ, "PATH": folder + os.pathsep + os.environ["PATH"], "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True)
+    assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A folder where the blocks run one after the other, as in the README."""
+    path = tmp_path_factory.mktemp("readme")
+    for name in ("configs", "training"):
+        (path / name).symlink_to(ROOT / name)
+    return path
+
+
+def test_every_block_runs_in_order(folder):
+    kinds = set()
+    for kind, block in BLOCKS:
+        kinds.add(kind)
+        if kind == "python":
+            run([sys.executable, "-c", block], folder)
+        elif kind == "sh":
+            for line in block.strip().splitlines():
+                words = shlex.split(line, comments=True)
+                if words[0] == "make":
+                    run([*words, "-n"], ROOT)
+                else:
+                    run(words, folder)
+    assert kinds == {"python", "sh", "bibtex"}
+
+
+def test_the_margin_quoted_is_the_one_measured(folder):
+    out = run(shlex.split("fives evaluate greedy random --rounds 20000 --json"), folder)
+    quoted = re.search(r"from the pairs: (\+[\d.]+), from (\+[\d.]+) to (\+[\d.]+)", TEXT)
+    for name, value in zip(("margin", "low", "high"), quoted.groups(), strict=True):
+        measured = float(re.search(rf'"{name}": (-?[\d.]+)', out).group(1))
+        assert f"{measured:+.1f}" == value
+
+
+def test_the_presets_table_is_the_codes():
+    rows = {}
+    for line in TEXT.splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if line.startswith("|") and len(cells) == 9:
+            rows[cells[0].split(" ")[0]] = cells[2:]
+    assert [name.strip("`") for name in rows.pop("option")] == list(PRESETS)
+    rows.pop("---", None)
+    names = {field.name for field in dataclasses.fields(Rules)} - {"players", "teams"}
+    assert names == set(rows) - {"|---|---|"}
+    for name in names:
+        first = rows[name][0]
+        for preset, cell in zip(PRESETS, rows[name], strict=True):
+            assert (first if cell == "=" else cell) == shown(preset, name), (preset, name)
+
+
+def shown(preset, name):
+    if name == "tiles":
+        return "/".join(str(Rules(preset, players=n).tiles) for n in (2, 3, 4))
+    if name == "target":
+        four = Rules(preset, players=4, teams=True).target
+        return f"{Rules(preset).target}/{Rules(preset, players=3).target}/{four}"
+    value = getattr(Rules(preset), name)
+    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
+
+
+def test_every_file_that_is_named_exists():
+    for name in re.findall(r"`([\w/]+\.(?:py|yaml))`|\]\(([\w/.]+)\)", TEXT):
+        path = name[0] or name[1]
+        assert (ROOT / path).exists() or (ROOT / "fives_env" / path).exists(), path

@@ -1,0 +1,370 @@
+"""PPO: advantages over each seat's own decisions, settings, and whole runs in small."""
+
+import dataclasses
+import json
+import os
+import signal
+import sys
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch")
+import torch
+import yaml
+
+from fives_env import Rules
+from fives_env.engine import view
+from fives_env.envs.self_play import SelfPlay
+from fives_env.players import checkpoint
+from fives_env.players.network import NetworkPlayer
+from training import ppo
+from training.ppo import HouseRules, Settings
+
+SMALL = Settings(
+    tables=32, steps=16, minibatch=128, hidden=(16,), total_decisions=1024, matches=1, pairs=20
+)
+
+
+def advantages(delta, ended, seats, values, next_seats, next_values, gae_lambda):
+    out = np.full(ended.shape, np.nan, np.float32)
+    known = np.zeros(ended.shape, np.bool_)
+    ppo.advantages(
+        delta, ended, seats, values, next_seats, next_values, np.float32(gae_lambda), out, known
+    )
+    return out, known
+
+
+def one_by_one(delta, ended, seats, values, next_seats, next_values, gae_lambda):
+    """The same, table by table and seat by seat: its decisions in a row, then textbook GAE."""
+    steps, tables, players = delta.shape
+    out, known = np.zeros((steps, tables)), np.zeros((steps, tables), bool)
+    for n in range(tables):
+        for seat in range(players):
+            mine = [t for t in range(steps) if seats[t, n] == seat]
+            for at, t in enumerate(mine):
+                total, weight = 0.0, 1.0
+                for k in range(at, len(mine)):
+                    here, then = mine[k], mine[k + 1] if k + 1 < len(mine) else steps
+                    end = next((u for u in range(here, then) if ended[u, n]), None)
+                    if end is not None:
+                        reward, after = delta[here : end + 1, n, seat].sum(), 0.0
+                    elif then < steps:
+                        reward, after = delta[here:then, n, seat].sum(), values[then, n]
+                    elif next_seats[n] == seat:
+                        reward, after = delta[here:, n, seat].sum(), next_values[n]
+                    else:
+                        break  # what it leads to lies beyond the window
+                    known[t, n] = True
+                    total += weight * (reward + after - values[here, n])
+                    weight *= gae_lambda
+                    if end is not None:
+                        break
+                out[t, n] = total
+    return out, known
+
+
+def window(steps, tables, players, seed, end=0.1):
+    """A window whose seats come in any order, the same one twice running too."""
+    rng = np.random.default_rng(seed)
+    return (
+        rng.standard_normal((steps, tables, players)).astype(np.float32),
+        rng.random((steps, tables)) < end,
+        rng.integers(0, players, (steps, tables)),
+        rng.standard_normal((steps, tables)).astype(np.float32),
+        rng.integers(0, players, tables),
+        rng.standard_normal(tables).astype(np.float32),
+    )
+
+
+class TestAdvantages:
+    @pytest.mark.parametrize("players", [2, 3, 4])
+    @pytest.mark.parametrize("gae_lambda", [0, 0.9, 1])
+    @pytest.mark.parametrize("end", [0, 0.1, 0.5])
+    def test_equal_the_obvious_way(self, players, gae_lambda, end):
+        given = window(25, 40, players, players, end)
+        assert (np.diff(given[2], axis=0) == 0).any()
+        out, known = advantages(*given, gae_lambda)
+        expected, expected_known = one_by_one(*given, gae_lambda)
+        assert (known == expected_known).all()
+        np.testing.assert_allclose(out, expected, atol=2e-5)
+        assert (out[~known] == 0).all()
+
+    @pytest.mark.parametrize(
+        "options", [{"draw": "none"}, {"players": 3}, {"players": 4, "teams": True}]
+    )
+    def test_equal_the_obvious_way_in_play(self, options):
+        game, steps, tables = SelfPlay(20, Rules(**options), seed=1), 60, 20
+        rng = np.random.default_rng(0)
+        delta = np.zeros((steps, tables, game.rules.players), np.float32)
+        ended, seats = np.zeros((steps, tables), bool), np.zeros((steps, tables), np.int64)
+        for t in range(steps):
+            seats[t] = game.seats
+            game.step(np.where(game.mask, rng.random(game.mask.shape), -1).argmax(1))
+            delta[t], ended[t] = game.delta, game.ended
+        again = (seats[1:] == seats[:-1]) & ~ended[:-1]
+        assert ended.any() and again.any()
+        values = rng.standard_normal((steps, tables)).astype(np.float32)
+        given = delta, ended, seats, values, game.seats, values[0]
+        for ours, theirs in zip(advantages(*given, 0.8), one_by_one(*given, 0.8), strict=True):
+            np.testing.assert_allclose(ours, theirs, atol=1e-4)
+
+    def test_settlement_reaches_every_seat_and_goes_no_further(self):
+        """Four seats decide once; the last goes out, and each is paid its part."""
+        delta = np.zeros((5, 1, 4), np.float32)
+        delta[3, 0] = 3, -1, -1, -1
+        delta[4, 0] = 7, 7, 7, 7  # the next round's
+        ended = np.array([[False], [False], [False], [True], [False]])
+        seats = np.array([[1], [2], [3], [0], [1]])
+        values = np.zeros((5, 1), np.float32)
+        out, known = advantages(
+            delta, ended, seats, values, np.array([2]), np.array([9], np.float32), 1
+        )
+        assert out[:, 0].tolist() == [-1, -1, -1, 3, 0]
+        assert known[:, 0].tolist() == [True, True, True, True, False]
+
+    def test_moving_twice_running_splits_the_reward(self):
+        delta = np.array([[[1, -1]], [[2, -2]], [[-4, 4]]], np.float32)
+        seats = np.array([[0], [0], [1]])
+        ended = np.array([[False], [False], [True]])
+        out, _ = advantages(
+            delta, ended, seats, np.zeros((3, 1), np.float32), np.array([0]), np.zeros(1, "f4"), 0
+        )
+        assert out[:, 0].tolist() == [1, 2 - 4, 4]
+
+    def test_sum_to_the_return_without_values(self):
+        """With lambda 1 and values of 0, an advantage is all that comes until the round ends."""
+        delta, ended, seats, values, next_seats, next_values = window(40, 30, 3, 5)
+        out, _ = advantages(delta, ended, seats, values * 0, next_seats, next_values * 0, 1)
+        for n in range(30):
+            for t in range(40):
+                ends = np.flatnonzero(ended[t:, n])
+                if len(ends):
+                    total = delta[t : t + ends[0] + 1, n, seats[t, n]].sum()
+                    assert out[t, n] == pytest.approx(total, abs=1e-4)
+
+
+class TestLoss:
+    @pytest.fixture
+    def worker(self):
+        torch.manual_seed(0)
+        worker = ppo.Worker(SMALL, ppo.Network(Rules(), SMALL.hidden), 0)
+        worker.play()
+        return worker
+
+    def test_record_is_of_the_decisions_made(self, worker):
+        """Each recorded action is legal, and its probability that of the network on its view."""
+        steps, n = worker.actions.shape
+        obs = torch.from_numpy(worker.obs.reshape(steps * n, -1))
+        mask = worker.mask.reshape(steps * n, -1)
+        chosen = worker.actions.ravel()
+        assert mask[np.arange(steps * n), chosen].all()
+        with torch.no_grad():
+            logits, values = worker.network(obs)
+        log_p = np.where(mask, logits, -np.inf)
+        log_p -= np.log(np.exp(log_p - log_p.max(1, keepdims=True)).sum(1, keepdims=True))
+        log_p -= np.where(mask, logits, -np.inf).max(1, keepdims=True)
+        picked = log_p[np.arange(steps * n), chosen]
+        np.testing.assert_allclose(worker.log_p.ravel(), picked, atol=1e-5)
+        np.testing.assert_allclose(worker.values.ravel(), values, atol=1e-5)
+
+    def test_same_record_in_the_second_window(self, worker):
+        worker.play()
+        self.test_record_is_of_the_decisions_made(worker)
+
+    def test_illegal_actions_have_no_gradient(self, worker):
+        batch = np.flatnonzero(worker.known)
+        gradients, _ = worker.gradient(batch)
+        names = [name for name, _ in worker.network.named_parameters()]
+        bias = gradients[names.index("layers.1.bias")].numpy()
+        never = ~worker.mask.reshape(-1, 118)[batch].any(0)
+        assert never.any() and (bias[:-1][never] == 0).all() and (bias[:-1][~never] != 0).any()
+
+    def test_forced_decisions_train_only_the_value(self, worker):
+        forced = (worker.mask.sum(2) == 1) & worker.known
+        assert forced.any()
+        gradients, _ = worker.gradient(np.flatnonzero(forced))
+        names = [name for name, _ in worker.network.named_parameters()]
+        head = gradients[names.index("layers.1.weight")].numpy()
+        assert (head[:-1] == 0).all() and (head[-1] != 0).any()
+        assert gradients[names.index("greed")] == 0
+
+    def test_sampling_follows_the_probabilities(self):
+        """At many tables with one deal, the shares of the first action are its probabilities."""
+        settings = dataclasses.replace(SMALL, tables=20_000, steps=1, threads=1)
+        torch.manual_seed(3)
+        worker = ppo.Worker(settings, ppo.Network(Rules(), (16,)), 0)
+        worker.game.obs[:] = worker.game.obs[0]
+        worker.game.mask[:] = worker.game.mask[0]
+        worker.game.tables[:] = worker.game.tables[0]
+        worker.game.seats[:] = worker.game.seats[0]
+        worker.play()
+        logits = worker.network(torch.from_numpy(worker.obs[0, :1]))[0]
+        p = ppo.masked_log_softmax(logits, torch.from_numpy(worker.mask[0, :1]))[0].exp()
+        shares = np.bincount(worker.actions[0], minlength=118) / 20_000
+        np.testing.assert_allclose(shares, p.detach(), atol=4.5 * 0.5 / np.sqrt(20_000))
+
+
+class TestSettings:
+    def refused(self, capsys, *arguments):
+        with pytest.raises(SystemExit) as stopped:
+            sys.exit(ppo.main(arguments))
+        assert stopped.value.code == 2
+        said = capsys.readouterr()
+        assert "Traceback" not in said.err + said.out
+        return " ".join(said.err.replace("│", " ").split())
+
+    def in_yaml(self, capsys, tmp_path, text):
+        path = tmp_path / "some.yaml"
+        path.write_text(text)
+        said = self.refused(capsys, "--config", str(path), "--folder", str(tmp_path / "run"))
+        assert said.endswith(".") and not (tmp_path / "run").exists()
+        return said
+
+    @pytest.mark.parametrize(
+        ("text", "said"),
+        [
+            ("sede: 3", "setting is 'sede', but must be one of 'config', 'folder', 'rules'"),
+            ("rules: {player: 3}", "rule is 'player', but must be one of 'preset', 'players'"),
+            ("rules: {players: 5}", "players is 5, but must be one of 2, 3, 4."),
+            ("rules: {tiles: 15}", "tiles is 15, but must be a whole number from 1 to 14."),
+            ("rules: 3", "rules is 3, but must be a mapping of options."),
+            ("seed: 1.5", "seed is 1.5, but must be a whole number."),
+            ("seed: true", "seed is True, but must be a whole number."),
+            ("seed: -1", "seed is -1, but must be at least 0."),
+            ("learning_rate: fast", "learning_rate is 'fast', but must be a number like 0.001."),
+            ("learning_rate: .nan", "learning_rate is nan, but must be at least 0."),
+            ("gae_lambda: 1.5", "gae_lambda is 1.5, but must be from 0 to 1."),
+            ("hidden: 256", "hidden is 256, but must be a list of whole numbers."),
+            ("hidden: [0]", "hidden is (0,), but must be one number of units a layer, from 1."),
+            ("hidden: []", "hidden is (), but must be one number of units a layer, from 1."),
+            ("threads: 0", "threads is 0, but must be at least 1."),
+            ("threads: 3", "tables is 2048, but must be a multiple of threads=3."),
+            ("- 1", "but must be a mapping of settings."),
+            ("seed: [", "is no YAML: "),
+        ],
+    )
+    def test_bad_file(self, capsys, tmp_path, text, said):
+        assert said in self.in_yaml(capsys, tmp_path, text)
+
+    def test_no_file(self, capsys):
+        said = self.refused(capsys, "--config", "none.yaml")
+        assert said == "config 'none.yaml' cannot be read: No such file or directory."
+
+    @pytest.mark.parametrize(
+        ("arguments", "said"),
+        [
+            (["--rules.players", "5"], "invalid choice '5'"),
+            (["--rules.players", "3", "--rules.teams", "True"], "teams is True, but must be False"),
+            (["--pairs", "1"], "pairs is 1, but must be at least 2."),
+            (["--seed", "one"], "--seed"),
+            (["--sede", "1"], "--sede"),
+        ],
+    )
+    def test_bad_arguments(self, capsys, arguments, said):
+        assert said in self.refused(capsys, *arguments)
+
+    def test_folder_of_something_else(self, capsys, tmp_path):
+        (tmp_path / "mine.txt").write_text("")
+        said = self.refused(capsys, "--folder", str(tmp_path))
+        assert said.endswith("but must be new, empty or that of an earlier run.")
+
+    def test_file_then_command_line(self, tmp_path, monkeypatch):
+        path = tmp_path / "some.yaml"
+        path.write_text("seed: 4\nlearning_rate: 1\nrules: {players: 3, muggins: 'any'}\n")
+        seen = []
+        monkeypatch.setattr(ppo, "train", lambda settings, folder: seen.append((settings, folder)))
+        monkeypatch.chdir(tmp_path)
+        assert ppo.main(["--config", str(path), "--rules.players", "4", "--hidden", "8", "9"]) == 0
+        settings, folder = seen[0]
+        assert folder == Path("runs/some")
+        assert (settings.seed, settings.learning_rate, settings.hidden) == (4, 1.0, (8, 9))
+        assert settings.table_rules == Rules(players=4, muggins="any")
+
+    @pytest.mark.parametrize("name", ["demo", "ppo"])
+    def test_files_of_the_repository(self, name):
+        settings = ppo.read_settings(str(Path(__file__).parent.parent / "configs" / f"{name}.yaml"))
+        settings.check()
+        assert settings.table_rules == Rules()
+
+    def test_saved_settings_are_a_config(self, tmp_path):
+        settings = dataclasses.replace(SMALL, rules=HouseRules(players=3, muggins="off"))
+        (tmp_path / "settings.yaml").write_text(ppo.as_yaml(settings, {"torch": "2"}))
+        read = ppo.read_settings(str(tmp_path / "settings.yaml"))
+        assert dataclasses.replace(read, config="") == settings
+
+
+def run(settings, folder):
+    settings.check()
+    ppo.train(settings, folder)
+    return checkpoint.load(folder)
+
+
+class TestRun:
+    @pytest.mark.parametrize(
+        "rules", [{}, {"players": 3, "muggins": "any"}, {"players": 4, "teams": True}]
+    )
+    def test_leaves_a_player_and_its_story(self, tmp_path, rules):
+        settings = dataclasses.replace(SMALL, rules=HouseRules(**rules), matches=2)
+        folder = tmp_path / "run"
+        _, card = run(settings, folder)
+        assert card["rules"] == Rules(**rules).to_dict()
+        assert card["settings"]["hidden"] == [16] and card["decisions"] == 1024
+        assert card["versions"]["torch"] == torch.__version__
+        assert card["results"][0]["pairs"] == 20
+        lines = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+        assert [line["decisions"] for line in lines] == [512, 1024]
+        assert {"entropy", "kl", "rounds", "value_error", "against_greedy"} <= lines[0].keys()
+        assert all(np.isfinite(list(line.values())).all() for line in lines)
+        assert yaml.safe_load((folder / "settings.yaml").read_text())["seed"] == 0
+        assert list(folder.glob("events.out.tfevents.*"))
+
+    def test_same_seed_same_weights(self, tmp_path):
+        runs = [
+            run(dataclasses.replace(SMALL, seed=seed, matches=0), tmp_path / name)[0]
+            for seed, name in ((5, "a"), (5, "b"), (6, "c"))
+        ]
+        for name, weights in runs[0].items():
+            assert (weights == runs[1][name]).all()
+        assert (runs[0]["layers.0.weight"] != runs[2]["layers.0.weight"]).any()
+
+    def test_first_decisions_are_learned_from(self, tmp_path):
+        """It begins about as good as greedy, and soon is better."""
+        settings = dataclasses.replace(
+            SMALL, tables=256, steps=32, minibatch=512, hidden=(64,), total_decisions=200_000,
+            pairs=1500, learning_rate=2e-3,
+        )  # fmt: skip
+        _, card = run(settings, tmp_path / "run")
+        assert card["results"][0]["low"] > 0
+
+    def test_earlier_run_is_moved_aside(self, tmp_path, capsys):
+        folder = tmp_path / "run"
+        arguments = ["--folder", str(folder), "--tables", "8", "--steps", "8", "--matches", "0"]
+        arguments += ["--total-decisions", "64", "--hidden", "8"]
+        for seed in ("1", "2", "3"):
+            assert ppo.main([*arguments, "--seed", seed]) == 0
+        seeds = [checkpoint.load(tmp_path / name)[1]["seed"] for name in ("run", "run-1", "run-2")]
+        assert seeds == [3, 1, 2]
+        assert f"The earlier {folder} is now {folder}-2." in capsys.readouterr().out
+
+    def test_ctrl_c_saves_and_says_so(self, tmp_path):
+        folder = tmp_path / "run"
+        settings = dataclasses.replace(SMALL, total_decisions=10**9, matches=0)
+        timer = threading.Timer(3.0, os.kill, (os.getpid(), signal.SIGINT))
+        timer.start()
+        said = ppo.train(settings, folder)
+        timer.cancel()
+        decisions = checkpoint.load(folder)[1]["decisions"]
+        assert said.startswith(f"Stopped after {decisions:,} decisions") and decisions < 10**9
+        player = NetworkPlayer(folder)
+        assert player.forward(np.zeros((1, view.size(Rules())), np.uint8))[0].shape == (1, 118)
+
+    def test_help_names_every_setting(self, capsys):
+        with pytest.raises(SystemExit):
+            ppo.main(["--help"])
+        text = capsys.readouterr().out
+        for field in dataclasses.fields(Settings):
+            assert f"--{field.name.replace('_', '-')}" in text
+        assert "--rules.players" in text
