@@ -370,6 +370,19 @@ def test_copies_of_a_fresh_environment(make):
     assert rest_of_game(env, random.Random(0)) == rest_of_game(other, random.Random(0))
 
 
+@copies
+def test_copies_open_a_window_of_their_own(again, monkeypatch):
+    pytest.importorskip("pygame")
+    monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
+    env = fives_v0.env(render_mode="human", episode="round")
+    env.reset(seed=1)
+    other = again(env)
+    env.close()
+    one_step(other, random.Random(0))
+    other.close()
+    assert other.table != env.table
+
+
 # --- rewards ------------------------------------------------------------------------------------
 
 
