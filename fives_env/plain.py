@@ -134,7 +134,7 @@ def position(record: NDArray[Any], rules: Rules) -> dict[str, Any]:
 def _layout(record: NDArray[Any], rules: Rules) -> list[dict[str, Any]]:
     """The plays in order, each with the play that it joins."""
     on = np.zeros(28, np.int32)
-    single.joins(record.copy(), 0, rules.record(), on)
+    single.joins(state.copy_of(record), 0, rules.record(), on)
     t = record[0]
     return [
         {

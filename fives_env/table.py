@@ -207,7 +207,7 @@ class Table:
         Raises:
             ValueError: There is no such seat.
         """
-        record = self.state.copy()
+        record = state.copy_of(self.state)
         single.redact(record, 0, self._seat(seat))
         return record
 
@@ -239,7 +239,7 @@ class Table:
         """An independent copy."""
         other: Table = Table.__new__(Table)
         other.__dict__.update(self.__dict__)
-        other.state = self.state.copy()
+        other.state = state.copy_of(self.state)
         other._ev = self._ev.copy()
         other._actions = self._actions.copy()
         other.events = list(self.events)

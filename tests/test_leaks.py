@@ -1,11 +1,12 @@
 """Nothing hidden is shown: what a seat cannot know changes no byte of what it sees."""
 
+import copy
 import random
 
 import numpy as np
 import pytest
 
-from fives_env import PRESETS, Rules, Table
+from fives_env import PRESETS, Rules, Table, fives_v0
 from fives_env.engine import single, state, view
 
 SEATS = [{"players": 2}, {"players": 3}, {"players": 4}, {"players": 4, "teams": True}]
@@ -50,6 +51,31 @@ def test_hidden_tiles_change_nothing_that_a_seat_sees(preset, seats):
             if table.turn == seat:
                 assert other.mask().tobytes() == table.mask().tobytes()
     assert changed > 10
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_hidden_tiles_change_nothing_in_the_environment(preset):
+    env = fives_v0.raw_env(preset, mask_in_info=True, reward="margin")
+    env.reset(seed=9)
+    other = copy.deepcopy(env)
+    chance = random.Random(2)
+    for k in range(40):
+        if env.table.over:
+            break
+        for seat, agent in enumerate(env.agents):
+            other.table = twin(env.table, seat, key=k)
+            mine, same = env.observe(agent), other.observe(agent)
+            assert {name: row.tobytes() for name, row in mine.items()} == {
+                name: row.tobytes() for name, row in same.items()
+            }
+            other._show(agent)
+            assert other.rewards[agent] == 0 and other.agent_selection == env.agent_selection
+            if agent == env.agent_selection:
+                for name in env.infos[agent]:
+                    assert (other.infos[agent][name] == env.infos[agent][name]).all()
+        action = chance.choice(env.table.legal)
+        env.step(action)
+        other = copy.deepcopy(env)
 
 
 @pytest.mark.parametrize("preset", PRESETS)

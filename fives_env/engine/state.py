@@ -4,7 +4,10 @@ Many tables are an array of ``STATE``; cloning is a copy, saving is ``tobytes``,
 Kernels take the array and an index; ``rules`` is an array of one ``RULES`` record.
 """
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 #: Marks "no tile", "no seat" and "not redacted" in one-byte fields.
 NOBODY = 255
@@ -130,6 +133,11 @@ SET, PLACE, DREW, PASSED, ANNOUNCED, SILENT, CALLED, LET_GO, OUT, BLOCKED, WIN =
 MAX_EVENTS = 64
 
 
-def new_tables(n: int) -> np.ndarray:
+def new_tables(n: int) -> NDArray[Any]:
     """An array of ``n`` empty tables."""
     return np.zeros(n, STATE)
+
+
+def copy_of(tables: NDArray[Any]) -> NDArray[Any]:
+    """A copy of some tables, as bytes: several times faster than field by field."""
+    return tables.view(np.uint8).copy().view(STATE)
