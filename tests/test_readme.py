@@ -53,7 +53,7 @@ def test_every_block_runs_in_order(folder):
 
 def test_the_margin_quoted_is_the_one_measured(folder):
     out = run(shlex.split("fives evaluate greedy random --rounds 20000 --json"), folder)
-    quoted = re.search(r"from the pairs: (\+[\d.]+), from (\+[\d.]+) to (\+[\d.]+)", TEXT)
+    quoted = re.search(r"from the pairs: (\+\d+\.\d), from (\+\d+\.\d) to (\+\d+\.\d)", TEXT)
     for name, value in zip(("margin", "low", "high"), quoted.groups(), strict=True):
         measured = float(re.search(rf'"{name}": (-?[\d.]+)', out).group(1))
         assert f"{measured:+.1f}" == value

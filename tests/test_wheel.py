@@ -58,4 +58,4 @@ def test_it_plays_and_caches_for_the_user(installed, tmp_path):
 def test_it_plays_where_nothing_at_all_can_be_kept(installed, tmp_path):
     nowhere = tmp_path / "file"
     nowhere.write_text("")
-    assert play(installed, XDG_CACHE_HOME=str(nowhere)).is_dir()
+    assert not play(installed, XDG_CACHE_HOME=str(nowhere)).exists()  # gone with its process
