@@ -13,10 +13,11 @@ from fives_env.engine.redeal import relay
 from fives_env.engine.state import A_ANNOUNCE, A_CALL, NOBODY, OVER
 from fives_env.engine.turn import act, legal
 from fives_env.players.base import Views
+from fives_env.players.tactician import tactic
 
 #: Number of each compiled player; EXTERNAL stands for one that must be asked in Python.
-EXTERNAL, RANDOM, GREEDY = -1, 0, 1
-KINDS = {"random": RANDOM, "greedy": GREEDY}
+EXTERNAL, RANDOM, GREEDY, TACTICIAN = -1, 0, 1, 2
+KINDS = {"random": RANDOM, "greedy": GREEDY, "tactician": TACTICIAN}
 
 
 @jit
@@ -52,6 +53,8 @@ def keep_best(t, r, actions, n):  # type: ignore[no-untyped-def]
 def choose(kind, t, r, key, actions):  # type: ignore[no-untyped-def]
     """Action of a compiled player for the seat on turn; ``actions`` is scratch."""
     n = legal(t, r, actions)
+    if kind == TACTICIAN:
+        return tactic(t, r, actions, n)
     if kind == GREEDY:
         n = keep_best(t, r, actions, n)
     return i64(actions[below(key, 0, n)]) if n > 1 else i64(actions[0])
