@@ -6,13 +6,13 @@ and :func:`evaluate` (duplicate matches between players).
 
 from typing import TYPE_CHECKING, Any
 
-from fives_env.envs import register_aec
+from fives_env.envs import register_aec, register_gymnasium
 from fives_env.plain import Event
 from fives_env.rules import PRESETS, Rules
 from fives_env.table import IllegalAction, Table
 
 if TYPE_CHECKING:
-    from fives_env.arena import Result, evaluate
+    from fives_env.arena.evaluate import Result, evaluate
     from fives_env.players import make_player
 
 __version__ = "0.1.0"
@@ -28,6 +28,7 @@ __all__ = [
 ]
 
 register_aec()
+register_gymnasium()
 
 _LATER = {"Result": "arena", "evaluate": "arena", "make_player": "players"}
 

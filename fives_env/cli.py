@@ -17,6 +17,7 @@ from rich.progress import (
 from rich.table import Table as Grid
 
 from fives_env import __version__
+from fives_env.bench import add_bench
 from fives_env.errors import choice
 from fives_env.rules import PRESETS, VALUES, Rules
 
@@ -84,10 +85,44 @@ def _evaluate(args: argparse.Namespace) -> None:
     grid.add_row(f"points of {result.a}", f"{result.points_a:.1f}")
     grid.add_row(f"points of {result.b}", f"{result.points_b:.1f}")
     grid.add_row("blocked rounds", f"{result.blocked:.1%}")
+    for name, count in ((result.a, result.forfeits_a), (result.b, result.forfeits_b)):
+        if count:
+            grid.add_row(f"forfeits of {name}", f"{count:,}")
     grid.add_row("rounds a second", f"{result.rounds_per_s:,.0f}")
     console = Console()
     console.print(grid)
     console.print(f"{result.rules}, seed {result.seed}", style="dim", highlight=False)
+
+
+def _players(_: argparse.Namespace) -> None:
+    from fives_env.players import PLAYERS
+
+    grid = Grid(show_header=False)
+    for spec, text in PLAYERS.items():
+        grid.add_row(spec, text)
+    Console().print(grid)
+
+
+def _check_bot(args: argparse.Namespace) -> None:
+    from fives_env.arena import evaluate
+    from fives_env.players.program import ProgramPlayer
+
+    rules = _rules(args)
+    player = ProgramPlayer(args.player, args.start_limit, args.move_limit)
+    try:
+        result = evaluate(
+            player, "greedy", rules=rules, pairs=-(-20 // rules.sides), seed=args.seed
+        )
+    finally:
+        player.close()
+    for fault in player.faults:
+        print(fault)
+    if result.forfeits_a:
+        raise ValueError(
+            f"{args.player} forfeited {result.forfeits_a} decisions in {result.rounds} rounds "
+            f"({', '.join(f'{n} {kind}' for kind, n in player.forfeits.items())})."
+        )
+    print(f"{args.player} played {result.rounds} rounds without a fault.")
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -100,13 +135,30 @@ def _parser() -> argparse.ArgumentParser:
         help="play two players against each other on the same deals",
         description="Play duplicate deals, seats swapped; print A's margin with its interval.",
     )
-    judge.add_argument("a", metavar="A", help="a player: random, greedy, network:PATH")
+    judge.add_argument("a", metavar="A", help="a player; see fives players")
     judge.add_argument("b", metavar="B", help="the other player")
     judge.add_argument("--rounds", type=int, default=20_000, metavar="N")
     judge.add_argument("--seed", type=int, default=0, metavar="N", help="fixes the deals")
     judge.add_argument("--json", action="store_true", help="print one JSON object instead")
     _add_rules(judge)
     judge.set_defaults(run=_evaluate)
+
+    add_bench(commands)
+
+    shown = commands.add_parser("players", help="list the players")
+    shown.set_defaults(run=_players)
+
+    check = commands.add_parser(
+        "check-bot",
+        help="play 20 rounds against an outside program and say what it got wrong",
+        description="The protocol is described in fives_env.players.program.",
+    )
+    check.add_argument("player", metavar="COMMAND")
+    check.add_argument("--start-limit", type=float, default=10.0, metavar="SECONDS")
+    check.add_argument("--move-limit", type=float, default=5.0, metavar="SECONDS")
+    check.add_argument("--seed", type=int, default=0, metavar="N", help="fixes the deals")
+    _add_rules(check)
+    check.set_defaults(run=_check_bot)
     return parser
 
 

@@ -11,7 +11,7 @@ from scipy import stats
 
 from fives_env.arena.match import Blocks, Match
 from fives_env.errors import whole
-from fives_env.players import make_player
+from fives_env.players import Player, make_player
 from fives_env.rules import Rules
 
 
@@ -33,6 +33,8 @@ class Result:
         points_a: A's points a round.
         points_b: The mean of the other sides' points a round.
         blocked: Share of rounds that were blocked.
+        forfeits_a: Decisions that A, an outside program, forfeited.
+        forfeits_b: The same of B.
         seconds: Time that it took.
         rounds_per_s: Rounds a second.
     """
@@ -50,6 +52,8 @@ class Result:
     points_a: float
     points_b: float
     blocked: float
+    forfeits_a: int
+    forfeits_b: int
     seconds: float
     rounds_per_s: float
 
@@ -98,38 +102,53 @@ def evaluate(
     pairs = whole("pairs", pairs, 2, 10**9)
     seed = whole("seed", seed, 0, 2**63 - 1)
     players = make_player(a), make_player(b)
-    match = Match(*players, rules, seed, threads or os.cpu_count() or 1)
-    began = time.perf_counter()
-    parts = []
-    for part in match.play(pairs):
-        parts.append(part)
-        if progress:
-            progress(len(part.own))
-    seconds = time.perf_counter() - began
+    forfeits = [_forfeits(player) for player in players]
+    try:
+        match = Match(*players, rules, seed, threads or os.cpu_count() or 1)
+        began = time.perf_counter()
+        parts = []
+        for part in match.play(pairs):
+            parts.append(part)
+            if progress:
+                progress(len(part.own))
+        seconds = time.perf_counter() - began
+    finally:
+        for given, player in zip((a, b), players, strict=True):
+            if player is not given and hasattr(player, "close"):
+                player.close()
     blocks = Blocks(*(np.concatenate(column) for column in zip(*parts, strict=True)))
-    return _summary(players[0].name, players[1].name, rules, seed, blocks, seconds)
+    return Result(
+        a=players[0].name,
+        b=players[1].name,
+        rules=repr(rules),
+        seed=seed,
+        forfeits_a=_forfeits(players[0]) - forfeits[0],
+        forfeits_b=_forfeits(players[1]) - forfeits[1],
+        seconds=seconds,
+        rounds_per_s=blocks.own.size / seconds,
+        **_figures(blocks),
+    )
 
 
-def _summary(a: str, b: str, rules: Rules, seed: int, blocks: Blocks, seconds: float) -> Result:
+def _forfeits(player: Player) -> int:
+    return sum(getattr(player, "forfeits", {}).values())
+
+
+def _figures(blocks: Blocks) -> dict[str, Any]:
+    """What the scores of some blocks show, by the names of :class:`Result`."""
     margins = blocks.own - blocks.others
     by_block = margins.mean(1)
     n = len(by_block)
     mean = float(by_block.mean())
     half = float(stats.t.ppf(0.975, n - 1) * by_block.std(ddof=1) / np.sqrt(n))
-    return Result(
-        a=a,
-        b=b,
-        rules=repr(rules),
-        seed=seed,
-        margin=mean,
-        low=mean - half,
-        high=mean + half,
-        pairs=n,
-        rounds=margins.size,
-        win_share=float((margins > 0).mean() + (margins == 0).mean() / 2),
-        points_a=float(blocks.own.mean()),
-        points_b=float(blocks.others.mean()),
-        blocked=float(blocks.blocked.mean()),
-        seconds=seconds,
-        rounds_per_s=margins.size / seconds,
-    )
+    return {
+        "margin": mean,
+        "low": mean - half,
+        "high": mean + half,
+        "pairs": n,
+        "rounds": margins.size,
+        "win_share": float((margins > 0).mean() + (margins == 0).mean() / 2),
+        "points_a": float(blocks.own.mean()),
+        "points_b": float(blocks.others.mean()),
+        "blocked": float(blocks.blocked.mean()),
+    }

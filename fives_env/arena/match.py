@@ -10,14 +10,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fives_env.engine import batch, state, view
+from fives_env.engine import batch, state
 from fives_env.engine.deal import PLAYERS, fold, key_of
 from fives_env.engine.jit import i64, jit
 from fives_env.engine.state import BY_BLOCK, NOBODY
 from fives_env.engine.turn import act
 from fives_env.engine.turn import reset as start
-from fives_env.engine.view import encode, redact, write_mask
-from fives_env.players.base import Player, Views
+from fives_env.players.ask import ask
+from fives_env.players.base import Player
 from fives_env.players.compiled import EXTERNAL, CompiledPlayer, play_on
 from fives_env.rules import Rules
 
@@ -65,19 +65,6 @@ def waiting(tables, owner, player, index):  # type: ignore[no-untyped-def]
             index[n] = i
             n += 1
     return n
-
-
-@jit
-def show(tables, rules, keys, index, obs, mask, records, decision_keys, scratch, lo, hi):  # type: ignore[no-untyped-def]
-    """Write the views of the seats on turn at the tables ``index[lo:hi]``."""
-    r = rules[0]
-    for k in range(lo, hi):
-        t = tables[index[k]]
-        encode(t, r, i64(t["turn"]), obs[k])
-        write_mask(t, r, scratch, mask[k])
-        decision_keys[k] = batch.decision_key(t, keys[index[k]])
-        records[k] = t
-        redact(records[k], t["turn"])
 
 
 @jit
@@ -159,50 +146,7 @@ class Match:
         n = waiting(tables, owner, number, index)
         if n == 0:
             return
-        player, rules = self.players[number], self.rules
-        views = Views(
-            rules,
-            np.zeros((n, view.size(rules)), np.uint8),
-            np.zeros((n, rules.n_actions), np.bool_),
-            state.new_tables(n),
-            np.zeros(n, np.uint64),
-        )
-
-        def look(k: int, lo: int, hi: int) -> None:
-            show(
-                tables,
-                self._record,
-                keys,
-                index,
-                views.obs,
-                views.mask.view(np.int8),
-                views.records,
-                views.keys,
-                self._scratch[k],
-                lo,
-                hi,
-            )
-
-        batch.sliced(look, n, self.threads)
-        actions = _checked(player, views)
-        do(tables, self._record, index, actions, batch.NO_EVENTS, 0, n)
-
-
-def _checked(player: Player, views: Views) -> NDArray[np.int64]:
-    """The player's actions, refused if one of them is not legal."""
-    actions = np.asarray(player.act(views))
-    n = len(views.keys)
-    if actions.shape != (n,) or not np.issubdtype(actions.dtype, np.integer):
-        raise ValueError(
-            f"player {player.name} answered {n} views with {actions.dtype} {actions.shape}, "
-            f"but must answer with {n} whole numbers."
-        )
-    for k, action in enumerate(actions):
-        if not (0 <= action < views.rules.n_actions and views.mask[k, action]):
-            legal = ", ".join(
-                views.rules.action_name(int(a)) for a in np.flatnonzero(views.mask[k])
-            )
-            raise ValueError(
-                f"player {player.name} chose action {action}, but must choose one of {legal}."
-            )
-    return actions.astype(np.int64)
+        index = index[:n]
+        player, record = self.players[number], self._record
+        actions = ask(player, self.rules, record, tables, index, keys[index], self._scratch)
+        do(tables, record, index, actions, batch.NO_EVENTS, 0, n)

@@ -1,4 +1,4 @@
-"""Players by name: ``random``, ``greedy``, ``network:PATH``, ``python:MODULE:CLASS``."""
+"""Players by name: ``random``, ``greedy``, ``network:PATH``, ``exec:COMMAND``, and others."""
 
 import importlib
 from collections.abc import Callable
@@ -13,7 +13,16 @@ from fives_env.players.compiled import KINDS, CompiledPlayer
 
 __all__ = ["Player", "Views", "make_player"]
 
-SPECS = (*KINDS, "network:PATH", "python:MODULE:CLASS")
+#: Every kind of player by its spec, and what it does.
+PLAYERS = {
+    "random": "any legal action",
+    "greedy": "most points now, ties at random",
+    "tactician": "one placement ahead, weighed against the best reply that can be expected",
+    "network:PATH": "a trained player: a checkpoint folder, or the name of a shipped one",
+    "exec:COMMAND": "a program over standard input and output; try it with fives check-bot",
+    "python:MODULE:CLASS": "a class of your own, made without arguments",
+}
+SPECS = tuple(PLAYERS)
 
 
 class _Function:
@@ -51,6 +60,10 @@ def make_player(spec: Any) -> Player:
         from fives_env.players.network import NetworkPlayer
 
         return NetworkPlayer(argument)
+    if kind == "exec" and argument:
+        from fives_env.players.program import ProgramPlayer
+
+        return ProgramPlayer(argument)
     if kind == "python" and argument.count(":") == 1:
         return _imported(spec, *argument.split(":"))
     raise ValueError(choice("player", spec, SPECS))

@@ -15,15 +15,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-try:
-    from safetensors import SafetensorError
-    from safetensors.numpy import load as unpack
-    from safetensors.numpy import save as pack
-except ImportError as missing:
-    raise ImportError(
-        "Trained players need safetensors: install it with `pip install 'fives-env[train]'`."
-    ) from missing
+from safetensors import SafetensorError
+from safetensors.numpy import load as unpack
+from safetensors.numpy import save as pack
 
 from fives_env.engine import view
 from fives_env.rules import Rules

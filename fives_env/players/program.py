@@ -137,9 +137,10 @@ class ProgramPlayer:
             if fault.args[0] == "crash":
                 self.close()
             raise
-        if answer.get("action") not in legal:
-            raise Forfeit("illegal", f"{answer!r} names none of {', '.join(legal)}")
-        return views.rules.action(answer["action"])
+        action = answer.get("action")
+        if action not in legal:
+            raise Forfeit("illegal", f"{repr(action)[:80]} is none of {', '.join(legal)}")
+        return views.rules.action(str(action))
 
     def _started(self, rules: Rules) -> "_Pipe":
         if self._pipe is None:

@@ -1,0 +1,89 @@
+"""Asking a player, in one batch, about the tables that wait for it."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fives_env.engine import batch, state, view
+from fives_env.engine.jit import i64, jit
+from fives_env.engine.view import encode, redact, write_mask
+from fives_env.players.base import Player, Views
+from fives_env.rules import Rules
+
+
+@jit
+def show(tables, rules, index, keys, obs, mask, records, decision_keys, scratch, lo, hi):  # type: ignore[no-untyped-def]
+    """Write the views of the seats on turn at the tables ``index[lo:hi]``."""
+    r = rules[0]
+    for k in range(lo, hi):
+        t = tables[index[k]]
+        encode(t, r, i64(t["turn"]), obs[k])
+        write_mask(t, r, scratch, mask[k])
+        decision_keys[k] = batch.decision_key(t, keys[k])
+        records[k] = t
+        redact(records[k], t["turn"])
+
+
+def ask(
+    player: Player,
+    rules: Rules,
+    record: NDArray[Any],
+    tables: NDArray[Any],
+    index: NDArray[np.int64],
+    keys: NDArray[np.uint64],
+    scratch: NDArray[np.int32],
+) -> NDArray[np.int64]:
+    """A player's actions at some tables where it is on turn.
+
+    Args:
+        player: Who is asked.
+        rules: Rules of the tables.
+        record: The same, as the engine reads them.
+        tables: Array of ``STATE``.
+        index: The tables that are meant, (k,).
+        keys: Key of each of their randomness, (k,).
+        scratch: A row of ``n_actions`` for each slice that is worked on at the same time.
+
+    Returns:
+        A legal action for each of them, (k,).
+
+    Raises:
+        ValueError: The player answered with something else.
+    """
+    n = len(index)
+    views = Views(
+        rules,
+        np.zeros((n, view.size(rules)), np.uint8),
+        np.zeros((n, rules.n_actions), np.bool_),
+        state.new_tables(n),
+        np.zeros(n, np.uint64),
+    )
+    obs, mask, records, decision_keys = views.obs, views.mask, views.records, views.keys
+
+    def look(k: int, lo: int, hi: int) -> None:
+        rows = mask.view(np.int8)
+        show(tables, record, index, keys, obs, rows, records, decision_keys, scratch[k], lo, hi)
+
+    batch.sliced(look, n, len(scratch))
+    return _checked(player, views)
+
+
+def _checked(player: Player, views: Views) -> NDArray[np.int64]:
+    """The player's actions, refused if one of them is not legal."""
+    actions = np.asarray(player.act(views))
+    n = len(views.keys)
+    if actions.shape != (n,) or not np.issubdtype(actions.dtype, np.integer):
+        raise ValueError(
+            f"player {player.name} answered {n} views with {actions.dtype} {actions.shape}, "
+            f"but must answer with {n} whole numbers."
+        )
+    known = (actions >= 0) & (actions < views.rules.n_actions)
+    legal = known & views.mask[np.arange(n), np.where(known, actions, 0)]
+    if not legal.all():
+        k = int(np.argmin(legal))
+        names = ", ".join(views.rules.action_name(int(a)) for a in np.flatnonzero(views.mask[k]))
+        raise ValueError(
+            f"player {player.name} chose action {actions[k]}, but must choose one of {names}."
+        )
+    return actions.astype(np.int64)
