@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from fives_env import PRESETS, Rules
+from fives_env import PRESETS, Rules, Table
 
 ROOT = Path(__file__).parent.parent
 TEXT = (ROOT / "README.md").read_text()
@@ -83,6 +83,31 @@ def shown(preset, name):
         return f"{Rules(preset).target}/{Rules(preset, players=3).target}/{four}"
     value = getattr(Rules(preset), name)
     return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
+
+
+def played(seed, plays, **options):
+    """The first round of a seed, each seat taking the play that scores most, after some plays."""
+    table = Table(seed=seed, **options)
+    while sum(event.do in ("set", "place") for event in table.events) < plays:
+        table.play(max(table.legal, key=lambda action: table.clone().play(action)[0].points))
+    return table
+
+
+@pytest.mark.parametrize(
+    ("name", "table", "seat"),
+    [
+        ("table", lambda: played(44, 13), 0),
+        ("five_up", lambda: played(117, 14, rules="five_up", players=4), 3),
+    ],
+)
+def test_the_pictures_are_what_is_drawn(name, table, seat):
+    """``FIVES_DRAW=1`` draws them anew."""
+    path = ROOT / ".pictures" / f"{name}.svg"
+    drawn = table().svg(seat)
+    if os.environ.get("FIVES_DRAW"):
+        path.write_text(drawn)
+    assert path.read_text() == drawn
+    assert f".pictures/{name}.svg" in TEXT
 
 
 def test_every_file_that_is_named_exists():
