@@ -284,6 +284,26 @@ def test_who_answers_wrongly_stops_the_step():
         env.step(np.zeros(30, int))
 
 
+def test_closing_closes_the_players_that_were_made_here(monkeypatch):
+    class Program:
+        name, closed = "program", False
+
+        def act(self, views):
+            return views.mask.argmax(1)
+
+        def close(self):
+            self.closed = True
+
+    monkeypatch.setattr("tests.one_seat.Program", Program, raising=False)
+    given = Program()
+    for make in (FivesEnv, lambda **kw: FivesVectorEnv(2, **kw)):
+        env = make(players=3, opponents=["python:tests.one_seat:Program", given])
+        made = getattr(env, "_others", None) or env.versus.opponents
+        env.reset()
+        env.close()
+        assert made[0].closed and not given.closed
+
+
 #: Plays a little of everything and prints a hash of all arrays.
 DIGEST = """
 import hashlib, numpy as np

@@ -232,20 +232,15 @@ def contenders(sizes: tuple[int, ...], threads: tuple[int, ...], many: int) -> l
         many: Number of tables for the environments.
     """
 
-    def raw_env() -> Any:
-        from fives_env import fives_v0
+    def aec_env(kind: str) -> Callable[[], int]:
+        from fives_env import fives_v0 as module
 
-        return fives_v0.raw_env()
-
-    def env() -> Any:
-        from fives_env import fives_v0
-
-        return fives_v0.env()
+        return aec(getattr(module, kind))
 
     return [
         Contender("Table.play, legal", table_play),
-        Contender("raw_env", lambda: aec(raw_env)),
-        Contender("env", lambda: aec(env)),
+        Contender("raw_env", partial(aec_env, "raw_env")),
+        Contender("env", partial(aec_env, "env")),
         Contender("FivesEnv", one_seat),
         *(
             Contender(what, partial(batch_play, n, k, watched), n, k)

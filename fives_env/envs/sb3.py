@@ -184,7 +184,8 @@ class SB3VecEnv(VecEnv):
         return [None] * self.num_envs
 
     def close(self) -> None:
-        """Nothing to release."""
+        """End the programs that play here."""
+        self.versus.close()
 
     def _where(self, indices: Indices) -> list[int]:
         return [int(i) for i in self._get_indices(indices)]

@@ -13,7 +13,7 @@ from fives_env.engine import single, view
 from fives_env.engine.deal import PLAYERS, key_of
 from fives_env.envs.episode import pick, seat_of
 from fives_env.envs.rewards import margin
-from fives_env.envs.versus import is_raising, opponents_of, seat_rule
+from fives_env.envs.versus import close_made, is_raising, opponents_of, seat_rule
 from fives_env.errors import choice, is_whole
 from fives_env.players.ask import ask
 from fives_env.players.compiled import RANDOM, CompiledPlayer
@@ -87,7 +87,7 @@ class FivesEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         if render_mode not in modes:
             raise ValueError(choice("render_mode", render_mode, modes))
         self.render_mode = render_mode
-        self._others = opponents_of(house, opponents)
+        self._others, self._given = opponents_of(house, opponents), opponents
         self._rule = seat_rule(house, seat)
         self._raising = is_raising(illegal)
         self.table = Table(house, episode=episode)
@@ -196,6 +196,10 @@ class FivesEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
             gymnasium.logger.warn("render() does nothing without a render_mode, such as 'ansi'.")
             return None
         return self.table.text(self.seat)
+
+    def close(self) -> None:
+        """End the programs that play here."""
+        close_made(self._others, self._given)
 
     def __copy__(self) -> "FivesEnv":
         """An independent copy, episode in progress included."""

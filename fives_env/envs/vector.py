@@ -173,6 +173,10 @@ class FivesVectorEnv(VectorEnv[Array, Array, Array]):
             infos,
         )
 
+    def close_extras(self, **kwargs: Any) -> None:
+        """End the programs that play here."""
+        self.versus.close()
+
     def _infos(self, which: NDArray[np.bool_], final: bool = False) -> dict[str, Any]:
         """What is told of the tables ``which``; zeros for the others."""
         told: dict[str, Any] = dict(self.versus.info(final))

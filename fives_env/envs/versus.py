@@ -51,6 +51,14 @@ def opponents_of(rules: Rules, opponents: Any) -> list[Player]:
     return [made[name] for name in names]
 
 
+def close_made(players: list[Player], opponents: Any) -> None:
+    """Close the players that :func:`opponents_of` made, those that were given left as they are."""
+    given = opponents if isinstance(opponents, list | tuple) else [opponents]
+    for player in players:
+        if hasattr(player, "close") and not any(player is one for one in given):
+            player.close()
+
+
 def seat_rule(rules: Rules, seat: Any) -> int:
     """The learner's seat as kernels take it.
 
@@ -118,6 +126,7 @@ class Versus:
         self.episode = episode
         self.raising = is_raising(illegal)
         self.opponents = opponents_of(self.rules, opponents)
+        self._given = opponents
         kinds = [p.kind if isinstance(p, CompiledPlayer) else EXTERNAL for p in self.opponents]
         #: Players that are asked in Python, numbered from 1.
         self.asked = list(
@@ -232,6 +241,10 @@ class Versus:
         self._each(self.n, lambda *part: kernels.step(*self._room, self._actions, *part))
         self._settle()
         self._ready = True
+
+    def close(self) -> None:
+        """End the programs that play here."""
+        close_made(self.opponents, self._given)
 
     def _refuse_illegal(self) -> None:
         i = kernels.first_illegal(
