@@ -19,6 +19,7 @@ from rich.table import Table as Grid
 from fives_env import __version__
 from fives_env.bench import add_bench
 from fives_env.errors import choice
+from fives_env.replay_command import add_replay, add_verify
 from fives_env.rules import PRESETS, VALUES, Rules
 
 _NUMBERS = {"tiles": "tiles dealt to each hand", "target": "score that wins a game"}
@@ -143,6 +144,8 @@ def _parser() -> argparse.ArgumentParser:
     _add_rules(judge)
     judge.set_defaults(run=_evaluate)
 
+    add_replay(commands)
+    add_verify(commands)
     add_bench(commands)
 
     shown = commands.add_parser("players", help="list the players")
