@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -166,17 +167,19 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command; 2 for bad input, told in one sentence."""
+    """Run the command; 1 where it finds a difference, 2 for bad input, told in one sentence."""
     args = _parser().parse_args(argv)
     try:
-        args.run(args)
+        return args.run(args) or 0
     except ValueError as error:
         print(f"fives: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("fives: stopped.", file=sys.stderr)
         return 130
-    return 0
+    except BrokenPipeError:  # whoever read the output has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
 
 
 if __name__ == "__main__":

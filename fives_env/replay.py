@@ -61,7 +61,7 @@ def moments(record: Mapping[str, Any]) -> Iterator[Moment]:
         data = after.to_dict()
         here = [each for each in record["forfeits"] if each[:2] == [before.round, number]]
         then = [f"forfeited: {forfeit[-1]}" for forfeit in here]
-        then += words.happened({"events": [event._asdict() for event in events[1:]]})
+        then += words.happened(data | {"events": [event._asdict() for event in events[1:]]})
         number += 1
         seat = before.turn
         assert seat is not None

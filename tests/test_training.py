@@ -241,7 +241,7 @@ class TestSettings:
             ("hidden: [0]", "hidden is (0,), but must be one number of units a layer, from 1."),
             ("hidden: []", "hidden is (), but must be one number of units a layer, from 1."),
             ("threads: 0", "threads is 0, but must be at least 1."),
-            ("threads: 3", "tables is 2048, but must be a multiple of threads=3."),
+            ("threads: 3", "tables is 512, but must be a multiple of threads=3."),
             ("- 1", "but must be a mapping of settings."),
             ("seed: [", "is no YAML: "),
         ],

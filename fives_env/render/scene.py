@@ -83,7 +83,7 @@ def _plate(data: Data, seat: int, x: float, y: float) -> list[Shape]:
         shapes.append(Dots(((x + 5, y),), 5, GOLD))
         x += 16
     shapes.append(Words(x, y, words.seat_name(seat), 17, colour, "start", turn))
-    shapes.append(Words(x + 62, y, str(data["scores"][seat]), 19, colour, "start", True))
+    shapes.append(Words(x + 74, y, str(data["scores"][seat]), 19, colour, "start", True))
     return shapes
 
 
@@ -157,8 +157,8 @@ def _news(data: Data) -> list[Shape]:
     shapes: list[Shape] = [Words(EDGE, NEWS + 32, words.total(data), 26, LIGHT, "start", True)]
     points = words.gained(data)
     if points:
-        shapes.append(Box(EDGE + 116, NEWS + 17, 58, 30, 15, GOLD))
-        shapes.append(Words(EDGE + 145, NEWS + 32, f"+{points}", 20, INK, "middle", True))
+        shapes.append(Box(EDGE + 136, NEWS + 17, 58, 30, 15, GOLD))
+        shapes.append(Words(EDGE + 165, NEWS + 32, f"+{points}", 20, INK, "middle", True))
     phrases = words.happened(data)[-3:]
     lines = [", ".join(phrases[:2]), *phrases[2:]]
     for i, line in enumerate(lines):

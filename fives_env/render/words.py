@@ -54,7 +54,7 @@ def happened(data: Data) -> list[str]:
             phrases.pop()
         else:
             drawn = min(drawn, 1)
-        phrases.append(_phrase(event, drawn))
+        phrases.append(_phrase(event, drawn, data["rules"]["out"]))
     return phrases
 
 
@@ -71,7 +71,7 @@ def _latest(data: Data) -> list[Mapping[str, Any]]:
     return list(events[placed[-1] if placed else 0 :])
 
 
-def _phrase(event: Mapping[str, Any], drawn: int) -> str:
+def _phrase(event: Mapping[str, Any], drawn: int, out: str) -> str:
     done = {
         "set": f"set {event['tile']}",
         "place": f"laid {event['tile']}",
@@ -81,7 +81,7 @@ def _phrase(event: Mapping[str, Any], drawn: int) -> str:
         "silent": "stayed silent",
         "call": "called",
         "let_go": "let go",
-        "out": "out",
+        "out": "left with tiles" if out == "own" else "out",
         "blocked": "in the block",
         "win": "won",
     }[event["do"]]
