@@ -5,7 +5,10 @@ or the boneyard with its exact chance; the other tiles are drawn at the end. Cap
 left out are met by rejection, which keeps what is left uniform.
 """
 
+from typing import Any, NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 
 from fives_env.engine.deal import below, mix
 from fives_env.engine.jit import i64, jit, lowest, popcount
@@ -23,6 +26,19 @@ from fives_env.engine.ways import (
 
 #: Tries after which a record is taken to allow no deal at all.
 TRIES = 1_000_000
+
+
+class Deals(NamedTuple):
+    """Room for planning deals, of one thread; see :func:`.redeal.prepare`."""
+
+    plan: NDArray[Any]
+    left: NDArray[np.int64]
+    ways: NDArray[np.float64]
+
+
+def new_deals() -> Deals:
+    """Room for planning deals."""
+    return Deals(np.zeros(1, PLAN), np.zeros(STATES, np.int64), np.zeros((29, STATES)))
 
 
 @jit

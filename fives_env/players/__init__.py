@@ -18,6 +18,7 @@ PLAYERS = {
     "random": "any legal action",
     "greedy": "most points now, ties at random",
     "tactician": "one placement ahead, weighed against the best reply that can be expected",
+    "endgame": "exact play where nothing is hidden (two sides), the tactician's before that",
     "network:PATH": "a trained player: a checkpoint folder, or the name of a shipped one",
     "exec:COMMAND": "a program over standard input and output; try it with fives check-bot",
     "python:MODULE:CLASS": "a class of your own, made without arguments",
@@ -56,6 +57,10 @@ def make_player(spec: Any) -> Player:
     kind, _, argument = spec.partition(":")
     if spec in KINDS:
         return CompiledPlayer(spec)
+    if spec == "endgame":
+        from fives_env.players.endgame import EndgamePlayer
+
+        return EndgamePlayer()
     if kind == "network" and argument:
         from fives_env.players.network import NetworkPlayer
 
