@@ -2,10 +2,8 @@
 
 import dataclasses
 import json
-import os
 import signal
 import sys
-import threading
 from pathlib import Path
 
 import numpy as np
@@ -236,6 +234,7 @@ class TestSettings:
             ("seed: -1", "seed is -1, but must be at least 0."),
             ("learning_rate: fast", "learning_rate is 'fast', but must be a number like 0.001."),
             ("learning_rate: .nan", "learning_rate is nan, but must be at least 0."),
+            ("learning_rate: .inf", "learning_rate is inf, but must be at least 0."),
             ("gae_lambda: 1.5", "gae_lambda is 1.5, but must be from 0 to 1."),
             ("hidden: 256", "hidden is 256, but must be a list of whole numbers."),
             ("hidden: [0]", "hidden is (0,), but must be one number of units a layer, from 1."),
@@ -271,6 +270,11 @@ class TestSettings:
         said = self.refused(capsys, "--folder", str(tmp_path))
         assert said.endswith("but must be new, empty or that of an earlier run.")
 
+    def test_folder_that_cannot_be_made(self, capsys, tmp_path):
+        (tmp_path / "file").write_text("")
+        said = self.refused(capsys, "--folder", str(tmp_path / "file" / "run"))
+        assert "Not a directory" in said
+
     def test_file_then_command_line(self, tmp_path, monkeypatch):
         path = tmp_path / "some.yaml"
         path.write_text("seed: 4\nlearning_rate: 1\nrules: {players: 3, muggins: 'any'}\n")
@@ -298,7 +302,7 @@ class TestSettings:
 
 def run(settings, folder):
     settings.check()
-    ppo.train(settings, folder)
+    ppo.train(settings, ppo.make_folder(dataclasses.replace(settings, folder=str(folder))))
     return checkpoint.load(folder)
 
 
@@ -349,17 +353,32 @@ class TestRun:
         assert seeds == [3, 1, 2]
         assert f"The earlier {folder} is now {folder}-2." in capsys.readouterr().out
 
-    def test_ctrl_c_saves_and_says_so(self, tmp_path):
+    def test_ctrl_c_saves_and_says_so(self, tmp_path, monkeypatch):
+        """The signal comes in the third window; the two before it are learned."""
         folder = tmp_path / "run"
-        settings = dataclasses.replace(SMALL, total_decisions=10**9, matches=0)
-        timer = threading.Timer(3.0, os.kill, (os.getpid(), signal.SIGINT))
-        timer.start()
-        said = ppo.train(settings, folder)
-        timer.cancel()
+        settings = dataclasses.replace(SMALL, total_decisions=10**9, matches=0, folder=str(folder))
+        window, begun = ppo.Learner.window, []
+
+        def interrupted(learner, fraction):
+            begun.append(fraction)
+            if len(begun) == 3:
+                signal.raise_signal(signal.SIGINT)
+            return window(learner, fraction)
+
+        monkeypatch.setattr(ppo.Learner, "window", interrupted)
+        said = ppo.train(settings, ppo.make_folder(settings))
         decisions = checkpoint.load(folder)[1]["decisions"]
-        assert said.startswith(f"Stopped after {decisions:,} decisions") and decisions < 10**9
+        assert said.startswith("Stopped after 1,024 decisions") and decisions == 1024
         player = NetworkPlayer(folder)
         assert player.forward(np.zeros((1, view.size(Rules())), np.uint8))[0].shape == (1, 118)
+
+    def test_ctrl_c_before_it_begins(self, tmp_path, capsys, monkeypatch):
+        def interrupt(settings, folder):
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(ppo, "train", interrupt)
+        assert ppo.main(["--folder", str(tmp_path / "run")]) == 0
+        assert capsys.readouterr().out == "Stopped before anything was learned.\n"
 
     def test_help_names_every_setting(self, capsys):
         with pytest.raises(SystemExit):

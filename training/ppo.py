@@ -9,7 +9,7 @@ One network plays every seat of many tables at once. What is particular to this 
 * *Reward.* The change of margin (own side's points less the mean of the other sides'), over 20.
 * *Masks.* Illegal actions have probability 0; a decision without a choice trains only the value.
 
-Each thread has its own tables, and in learning its own half of every minibatch::
+Each thread has its own tables, and in learning its own share of every minibatch::
 
     python -m training.ppo --config configs/demo.yaml --seed 1
     python -m training.ppo --help
@@ -18,6 +18,7 @@ Each thread has its own tables, and in learning its own half of every minibatch:
 import argparse
 import dataclasses
 import json
+import math
 import platform
 import subprocess
 import sys
@@ -116,17 +117,17 @@ class Settings:
 
     def check(self) -> None:
         """Refuse, with a ValueError, what cannot be trained with."""
-        infinity = float("inf")
         for names, least, most in (
-            ("seed matches learning_rate clip entropy value_weight max_gradient", 0, infinity),
-            ("threads total_decisions tables steps epochs minibatch", 1, infinity),
+            ("seed matches learning_rate clip entropy value_weight max_gradient", 0, math.inf),
+            ("threads total_decisions tables steps epochs minibatch", 1, math.inf),
             ("gae_lambda", 0, 1),
-            ("pairs", 2, infinity),
+            ("pairs", 2, math.inf),
         ):
             for name in names.split():
-                if not least <= getattr(self, name) <= most:
+                value = getattr(self, name)
+                if not (least <= value <= most and math.isfinite(value)):
                     limit = f"at least {least}" if most > 1 else f"from {least} to {most}"
-                    raise ValueError(choice(name, getattr(self, name), limit))
+                    raise ValueError(choice(name, value, limit))
         if not self.hidden or min(self.hidden) < 1:
             raise ValueError(choice("hidden", self.hidden, "one number of units a layer, from 1"))
         if self.tables % self.threads:
@@ -424,12 +425,11 @@ class Learner:
 
 
 def train(settings: Settings, folder: Path) -> str:
-    """Train, log and save; a sentence about how it ended.
+    """Train, log and save, into a folder that is there; a sentence about how it ended.
 
     Ctrl-C ends it early; what has been learned is saved then too.
     """
     about = {"settings": dataclasses.asdict(settings), "seed": settings.seed, **origin()}
-    folder.mkdir(parents=True, exist_ok=True)
     (folder / "settings.yaml").write_text(as_yaml(settings, about["versions"]))
     learner = Learner(settings)
     per_window = settings.tables * settings.steps
@@ -524,8 +524,8 @@ class Log:
         self.bar.update(self.task, completed=decisions, description=shown)
 
 
-def free_folder(settings: Settings) -> Path:
-    """The run's folder; an earlier run that lies there is moved aside to NAME-1, NAME-2, ...
+def make_folder(settings: Settings) -> Path:
+    """The run's folder, empty; an earlier run that lies there is moved aside to NAME-1, NAME-2, ...
 
     Raises:
         ValueError: Something else lies there.
@@ -539,6 +539,7 @@ def free_folder(settings: Settings) -> Path:
             number += 1
         folder.rename(aside)
         print(f"The earlier {folder} is now {aside}.")
+    folder.mkdir(parents=True, exist_ok=True)
     return folder
 
 
@@ -553,11 +554,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         name = "python -m training.ppo"
         settings = tyro.cli(Settings, args=arguments, default=default, prog=name)
         settings.check()
-        folder = free_folder(settings)
-    except ValueError as error:
+        folder = make_folder(settings)
+    except (ValueError, OSError) as error:
         print(error, file=sys.stderr)
         return 2
-    print(train(settings, folder))
+    try:
+        print(train(settings, folder))
+    except KeyboardInterrupt:
+        print("Stopped before anything was learned.")
     return 0
 
 
