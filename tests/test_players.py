@@ -65,7 +65,9 @@ def test_the_tactician_is_better_everywhere(preset):
         assert evaluate("tactician", "greedy", rules=preset, pairs=1000, **seats).low > 0
 
 
-@pytest.mark.parametrize("spec", ["random", "greedy", "tactician"])
+@pytest.mark.parametrize(
+    "spec", ["random", "greedy", "tactician", "endgame", "search:worlds=4,playouts=greedy"]
+)
 @pytest.mark.parametrize("preset", PRESETS)
 def test_junk_in_blanked_places_changes_no_choice(preset, spec):
     chance = random.Random(4)

@@ -19,11 +19,24 @@ PLAYERS = {
     "greedy": "most points now, ties at random",
     "tactician": "one placement ahead, weighed against the best reply that can be expected",
     "endgame": "exact play where nothing is hidden (two sides), the tactician's before that",
+    "search": "every action in many possible deals, as in search:worlds=640,playouts=greedy",
     "network:PATH": "a trained player: a checkpoint folder, or the name of a shipped one",
     "exec:COMMAND": "a program over standard input and output; try it with fives check-bot",
     "python:MODULE:CLASS": "a class of your own, made without arguments",
 }
 SPECS = tuple(PLAYERS)
+#: The options of the players that have some, and what they do; see :class:`.search.SearchPlayer`.
+OPTIONS = {
+    "endgame": {"positions": "positions to look at in a decision before giving up (1000000)"},
+    "search": {
+        "worlds": "deals that each action is tried in (160)",
+        "playouts": "who plays them out: random, greedy or tactician (tactician)",
+        "depth": "decisions after which a play-out is cut short; 0 for none (0)",
+        "exact": "tiles in all hands with which a deal is solved instead (0)",
+        "voids": "whether deals obey what is known of the others: yes or no (yes)",
+        "ms": "milliseconds for a decision, instead of worlds",
+    },
+}
 
 
 class _Function:
@@ -57,10 +70,14 @@ def make_player(spec: Any) -> Player:
     kind, _, argument = spec.partition(":")
     if spec in KINDS:
         return CompiledPlayer(spec)
-    if spec == "endgame":
+    if kind == "endgame" and spec != "endgame:":
         from fives_env.players.endgame import EndgamePlayer
 
-        return EndgamePlayer()
+        return EndgamePlayer(**_options(kind, argument))
+    if kind == "search" and spec != "search:":
+        from fives_env.players.search import SearchPlayer
+
+        return SearchPlayer(**_options(kind, argument))
     if kind == "network" and argument:
         from fives_env.players.network import NetworkPlayer
 
@@ -72,6 +89,23 @@ def make_player(spec: Any) -> Player:
     if kind == "python" and argument.count(":") == 1:
         return _imported(spec, *argument.split(":"))
     raise ValueError(choice("player", spec, SPECS))
+
+
+def _options(kind: str, text: str) -> dict[str, Any]:
+    """The options ``name=value,name=value`` of a kind of player."""
+    given: dict[str, Any] = {}
+    for part in text.split(",") if text else ():
+        name, _, value = part.partition("=")
+        if name not in OPTIONS[kind] or name in given:
+            raise ValueError(choice("option", part, OPTIONS[kind]))
+        if name == "voids":
+            given[name] = {"yes": True, "no": False}.get(value, value)
+        elif name == "playouts":
+            given[name] = value
+        else:
+            whole = value.isascii() and value.isdecimal() and len(value) < 19
+            given[name] = int(value) if whole else value
+    return given
 
 
 def _imported(spec: str, module: str, name: str) -> Player:

@@ -206,14 +206,20 @@ def worth(t, r, weights, action, near, far, rest):  # type: ignore[no-untyped-de
 
 
 @jit
-def best_placement(t, r, weights, actions, n):  # type: ignore[no-untyped-def]
-    """The action of most worth among the ``n`` of the play phase; those behind are scratch."""
+def holdable(t, r):  # type: ignore[no-untyped-def]
+    """Tiles that the next seat can hold, and the seat after it if there is another."""
     hidden = unseen(t, r)
     next_seat = seat_after(r, i64(t["turn"]))
     near = allowed(t, hidden, next_seat)
-    far = 0
-    if r["players"] > 2:
-        far = allowed(t, hidden, seat_after(r, next_seat))
+    if r["players"] == 2:
+        return near, 0
+    return near, allowed(t, hidden, seat_after(r, next_seat))
+
+
+@jit
+def best_placement(t, r, weights, actions, n):  # type: ignore[no-untyped-def]
+    """The action of most worth among the ``n`` of the play phase; those behind are scratch."""
+    near, far = holdable(t, r)
     best = actions[0]
     most = -1e9
     for k in range(n):
@@ -222,6 +228,15 @@ def best_placement(t, r, weights, actions, n):  # type: ignore[no-untyped-def]
             most = value
             best = actions[k]
     return i64(best)
+
+
+@jit
+def write_worths(t, r, actions, n, scratch, worths):  # type: ignore[no-untyped-def]
+    """Write the worth of each of ``n`` actions of the play phase, on the scoreboard's scale."""
+    near, far = holdable(t, r)
+    weights = WEIGHTS_OF[kind_of(r), r["tiles"]]
+    for k in range(n):
+        worths[k] = worth(t, r, weights, i64(actions[k]), near, far, scratch) / r["peg"]
 
 
 @jit

@@ -1,0 +1,247 @@
+"""Worlds played out: what each candidate action brings in deals that the seat on turn may believe.
+
+One decision at a time: :func:`begin` plans the deals and lists the candidates, :func:`play_worlds`
+plays every candidate that is still in the race in each of some worlds, on common luck.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fives_env.engine.deal import fold
+from fives_env.engine.jit import i64, jit
+from fives_env.engine.redeal import Deals, deal, new_deals, prepare
+from fives_env.engine.settle import pips_of, side_of
+from fives_env.engine.state import OVER, PLAY, new_tables
+from fives_env.engine.turn import act, legal
+from fives_env.players.compiled import choose
+from fives_env.players.positions import alike
+from fives_env.players.solver import Board, new_board, solve
+from fives_env.players.tactician import write_worths
+
+#: Candidates that a decision can have.
+MOST = 128
+#: Worlds between two looks at the race.
+LAP = 16
+#: Worlds that the tactician's opinion weighs as much as; it settles what few worlds leave open.
+PRIOR = 20
+
+
+class Room(NamedTuple):
+    """Room for a search, of one thread and of one set of rules.
+
+    Attributes:
+        board: Room for exact play.
+        deals: Room for planning deals.
+        tables: The redacted record, a world, and the world played on, ``STATE``, (3,).
+        legal: The legal actions, int32, (n_actions,); behind them scratch.
+        row: Scratch, int32, (n_actions,).
+        candidates: Those of them that differ, int32, (MOST,).
+        racing: Whether each is still in the race, bool, (MOST,).
+        visits: Worlds that each was played in, int64, (MOST,).
+        outcome: What each brought in the present world, float64, (MOST,).
+        sums: The sum of that over its worlds, float64, (MOST,).
+        products: Sums of products of two candidates' outcomes, float64, (MOST, MOST).
+        prior: What each is worth to the tactician, for all of its worlds, float64, (MOST,).
+        exact: Scratch of exact values, int64, (MOST,).
+    """
+
+    board: Board
+    deals: Deals
+    tables: NDArray[Any]
+    legal: NDArray[np.int32]
+    row: NDArray[np.int32]
+    candidates: NDArray[np.int32]
+    racing: NDArray[np.bool_]
+    visits: NDArray[np.int64]
+    outcome: NDArray[np.float64]
+    sums: NDArray[np.float64]
+    products: NDArray[np.float64]
+    prior: NDArray[np.float64]
+    exact: NDArray[np.int64]
+
+
+def new_room(n_actions: int, slots: int, most: int) -> Room:
+    """Room for a search; ``slots`` and ``most`` as for :func:`.solver.new_board`."""
+    return Room(
+        new_board(n_actions, slots, most),
+        new_deals(),
+        new_tables(3),
+        np.zeros(n_actions, np.int32),
+        np.zeros(n_actions, np.int32),
+        np.zeros(MOST, np.int32),
+        np.zeros(MOST, np.bool_),
+        np.zeros(MOST, np.int64),
+        np.zeros(MOST),
+        np.zeros(MOST),
+        np.zeros((MOST, MOST)),
+        np.zeros(MOST),
+        np.zeros(MOST, np.int64),
+    )
+
+
+@jit
+def lead_of(t, r, side):  # type: ignore[no-untyped-def]
+    """What a side is ahead of the mean of the others; a game won or lost counts a tenth of it."""
+    sides = i64(r["sides"])
+    total = 0
+    for other in range(sides):
+        total += i64(t["scores"][other])
+    own = i64(t["scores"][side])
+    lead = own - (total - own) / (sides - 1)
+    if t["winners"]:
+        bonus = i64(r["target"]) / 10
+        lead += bonus if (i64(t["winners"]) >> side) & 1 else -bonus / (sides - 1)
+    return lead
+
+
+@jit
+def pips_ahead(t, r, side):  # type: ignore[no-untyped-def]
+    """What a side can hope for from the settlement of a round cut short: half the difference."""
+    own = 0
+    others = 0
+    for seat in range(i64(r["players"])):
+        pips = pips_of(i64(t["hands"][seat]))
+        if side_of(r, seat) == side:
+            own += pips
+        else:
+            others += pips
+    return 0.5 * (others / (i64(r["sides"]) - 1) - own)
+
+
+@jit
+def play_out(t, r, side, kind, depth, key, none, row):  # type: ignore[no-untyped-def]
+    """Play a table on to the end of the round, or for ``depth`` decisions; the side's lead."""
+    k = 0
+    while t["phase"] != OVER:
+        if k == depth:
+            return lead_of(t, r, side) + pips_ahead(t, r, side)
+        act(t, r, choose(kind, t, r, fold(key, k), row), none)
+        k += 1
+    return lead_of(t, r, side)
+
+
+@jit
+def begin(record, r, voids, room):  # type: ignore[no-untyped-def]
+    """Plan the worlds of a redacted record and list its candidates; how many there are."""
+    room.tables[0] = record
+    t = room.tables[0]
+    plan, left, ways = room.deals
+    if not prepare(t, r, voids, plan, left, ways):
+        prepare(t, r, False, plan, left, ways)
+    same = alike(t) if t["played"] else 0
+    bits = i64(r["bits"])
+    n = legal(t, r, room.legal)
+    kept = 0
+    for k in range(n):
+        action = i64(room.legal[k])
+        end = action & ((1 << bits) - 1)
+        if kept < MOST and (action >= 28 << bits or not (same >> end) & 1):
+            room.candidates[kept] = action
+            kept += 1
+    room.prior[:kept] = 0
+    if kept > 1 and t["phase"] == PLAY:
+        write_worths(t, r, room.candidates, kept, room.row, room.prior)
+        for k in range(kept):
+            room.prior[k] *= PRIOR
+    room.racing[:kept] = True
+    room.visits[:kept] = 0
+    room.sums[:kept] = 0
+    room.products[:kept, :kept] = 0
+    return kept
+
+
+@jit
+def solve_world(room, r, n, key):  # type: ignore[no-untyped-def]
+    """Write the exact values of the candidates in the world of ``key``; False if it is too much."""
+    plan, left, ways = room.deals
+    room.board.tables[0] = room.tables[0]
+    if not deal(room.board.tables[0], r, plan, left, ways, key):
+        return False
+    return solve(room.board, r, room.candidates, n, room.exact)
+
+
+@jit
+def play_world(room, r, n, side, kind, depth, key):  # type: ignore[no-untyped-def]
+    """Write what the candidates in the race bring in the world of ``key``, played out."""
+    plan, left, ways = room.deals
+    none = room.board.none
+    room.tables[1] = room.tables[0]
+    if not deal(room.tables[1], r, plan, left, ways, key):
+        return False
+    before = lead_of(room.tables[0], r, side)
+    for k in range(n):
+        if room.racing[k]:
+            room.tables[2] = room.tables[1]
+            t = room.tables[2]
+            act(t, r, i64(room.candidates[k]), none)
+            room.outcome[k] = play_out(t, r, side, kind, depth, key, none, room.row) - before
+    return True
+
+
+@jit
+def play_worlds(room, r, n, kind, depth, exact, key, first, last):  # type: ignore[no-untyped-def]
+    """Play the ``n`` candidates in the worlds number ``first`` to ``last``.
+
+    Worlds whose hands together hold no more than ``exact`` tiles are solved, not played out.
+    """
+    base = room.tables[0]
+    side = side_of(r, i64(base["turn"]))
+    held = 0
+    for seat in range(4):
+        held += i64(base["held"][seat])
+    solving = held <= exact and r["sides"] == 2
+    for number in range(first, last):
+        world = fold(key, number)
+        if solving and solve_world(room, r, n, world):
+            for k in range(n):
+                room.outcome[k] = room.exact[k]
+        elif not play_world(room, r, n, side, kind, depth, world):
+            return
+        for k in range(n):
+            if room.racing[k]:
+                room.visits[k] += 1
+                room.sums[k] += room.outcome[k]
+                for other in range(k + 1):
+                    if room.racing[other]:
+                        room.products[k, other] += room.outcome[k] * room.outcome[other]
+        if (number + 1) % LAP == 0 and drop_behind(room, n) == 1:
+            return
+
+
+@jit
+def leader(room, n):  # type: ignore[no-untyped-def]
+    """The candidate in the race with the largest mean, the tactician's opinion included."""
+    best = -1
+    most = 0.0
+    for k in range(n):
+        if room.racing[k]:
+            total = room.sums[k] + room.prior[k]
+            if best < 0 or total > most:
+                best = k
+                most = total
+    return best
+
+
+@jit
+def drop_behind(room, n):  # type: ignore[no-untyped-def]
+    """Take candidates out of the race that are behind the leader by three standard errors.
+
+    Returns:
+        How many are left.
+    """
+    best = leader(room, n)
+    left = 1
+    worlds = room.visits[best]
+    for k in range(n):
+        if room.racing[k] and k != best:
+            mean = (room.sums[best] - room.sums[k]) / worlds
+            square = room.products[best, best] + room.products[k, k]
+            square -= 2 * room.products[max(k, best), min(k, best)]
+            error = max(0.0, square / worlds - mean * mean) / worlds
+            if mean > 0 and mean * mean > 9 * error:
+                room.racing[k] = False
+            else:
+                left += 1
+    return left

@@ -1,0 +1,273 @@
+"""``search``: every action is tried in many deals that the seat on turn may believe in.
+
+The deals (*worlds*) are drawn by :mod:`.redeal` from the redacted record, the same for every
+action; each is played out to the end of the round by a compiled player, and the action with the
+largest mean margin is chosen. Actions clearly behind are dropped on the way. Once nothing is hidden
+between two sides, play is exact.
+"""
+
+import os
+import time
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fives_env.engine import batch
+from fives_env.engine.jit import i64, jit
+from fives_env.engine.state import PLAY
+from fives_env.errors import choice, whole
+from fives_env.players.base import Views
+from fives_env.players.compiled import KINDS
+from fives_env.players.endgame import settled
+from fives_env.players.playouts import (
+    LAP,
+    Room,
+    begin,
+    leader,
+    new_room,
+    play_worlds,
+    solve_world,
+)
+from fives_env.players.positions import end_code
+from fives_env.players.tactician import speak_up
+from fives_env.rules import Rules
+from fives_env.table import Table
+
+#: Positions that each thread remembers in exact play, and that it looks at for one world.
+SLOTS, POSITIONS = 1 << 16, 1_000_000
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """What a search found out about one decision.
+
+    Attributes:
+        action: The action chosen.
+        values: Of each legal action, the margin that the side on turn may expect from here to the
+            end of the round.
+        visits: Worlds that each was tried in; 0 for one that is the same as another.
+        exact: Whether the values are exact, since nothing is hidden.
+        seconds: Time that it took.
+    """
+
+    action: int
+    values: dict[int, float]
+    visits: dict[int, int]
+    exact: bool
+    seconds: float
+
+
+# How a decision is made.
+FORCED, KNOWN, UNKNOWN = range(3)
+
+
+@jit
+def start(records, k, rules, voids, room):  # type: ignore[no-untyped-def]
+    """Begin a decision; ``(candidates, how it is made)``.
+
+    With something to search for (``UNKNOWN``), worlds are still to be played; what is ``KNOWN`` has
+    been solved; ``FORCED`` leaves nothing to think about.
+    """
+    r = rules[0]
+    n = begin(records[k], r, voids, room)
+    t = room.tables[0]
+    if n == 1:
+        return n, FORCED
+    if t["phase"] != PLAY:
+        room.candidates[0] = speak_up(t, room.legal)
+        return 1, FORCED
+    if r["sides"] == 2 and settled(t, r, room.deals) and solve_world(room, r, n, np.uint64(0)):
+        for c in range(n):
+            room.sums[c] = room.exact[c]
+            room.visits[c] = 1
+        return n, KNOWN
+    return n, UNKNOWN
+
+
+@jit
+def more(room, rules, n, kind, depth, exact, key, first, last):  # type: ignore[no-untyped-def]
+    """Play some worlds of the decision begun."""
+    play_worlds(room, rules[0], n, kind, depth, exact, key, first, last)
+
+
+@jit
+def alone(room, n):  # type: ignore[no-untyped-def]
+    """Whether only one candidate is left in the race."""
+    left = 0
+    for c in range(n):
+        left += room.racing[c]
+    return left == 1
+
+
+@jit
+def decide(records, rules, keys, chosen, room, kind, voids, depth, exact, worlds, lo, hi):  # type: ignore[no-untyped-def]
+    """Actions for the redacted records ``lo`` to ``hi``."""
+    for k in range(lo, hi):
+        n, how = start(records, k, rules, voids, room)
+        if how == UNKNOWN:
+            play_worlds(room, rules[0], n, kind, depth, exact, keys[k], 0, worlds)
+        chosen[k] = room.candidates[leader(room, n)]
+
+
+@jit
+def twin(room, action, bits, n):  # type: ignore[no-untyped-def]
+    """The candidate that an action is the same as."""
+    t = room.tables[0]
+    for c in range(n):
+        other = i64(room.candidates[c])
+        if other == action:
+            return c
+        if other >> bits == action >> bits and t["played"]:
+            mask = (1 << bits) - 1
+            if end_code(t, other & mask) == end_code(t, action & mask):
+                return c
+    return 0
+
+
+class SearchPlayer:
+    """A player that tries every action in many worlds.
+
+    Args:
+        worlds: Deals that each action is tried in, 160 unless ``ms`` is given.
+        playouts: Compiled player that plays them out: ``random``, ``greedy``, ``tactician``.
+        depth: Decisions after which a play-out is cut short and judged by its points and pips; 0
+            plays to the end of the round.
+        exact: Worlds whose hands together hold no more tiles than this are solved instead (two
+            sides).
+        voids: Whether worlds obey what is known of the other seats; without, it plays worse.
+        ms: Milliseconds for each decision instead of a number of worlds. Its choices then depend on
+            the machine.
+        threads: Slices of a batch that are worked on at the same time; the result is the same.
+
+    Attributes:
+        name: How tables and reports call it.
+        time_bounded: Whether its choices depend on the machine.
+
+    Raises:
+        ValueError: An option is not what it may be.
+    """
+
+    def __init__(
+        self,
+        worlds: int | None = None,
+        playouts: str = "tactician",
+        depth: int = 0,
+        exact: int = 0,
+        voids: bool = True,
+        ms: int | None = None,
+        threads: int | None = None,
+    ) -> None:
+        if playouts not in KINDS:
+            raise ValueError(choice("playouts", playouts, KINDS))
+        if not isinstance(voids, bool):
+            raise ValueError(choice("voids", voids, "yes or no"))
+        if ms is not None and worlds is not None:
+            raise ValueError(choice("ms", ms, "given without worlds"))
+        worlds = 160 if worlds is None else whole("worlds", worlds, 1, 1_000_000)
+        self.worlds = worlds
+        self.ms = None if ms is None else whole("ms", ms, 1, 3_600_000)
+        self.time_bounded = ms is not None
+        self.threads = threads or os.cpu_count() or 1
+        depth = whole("depth", depth, 0, 1000)
+        self._voids = voids
+        self._how = KINDS[playouts], depth or -1, whole("exact", exact, 0, 28)
+        shown = [f"worlds={worlds}" if ms is None else f"ms={ms}", f"playouts={playouts}"]
+        shown += [f"depth={depth}"] * (depth > 0) + [f"exact={exact}"] * (exact > 0)
+        shown += ["voids=no"] * (not voids)
+        self.name = f"search:{','.join(shown)}"
+        self._rooms = lru_cache(maxsize=4)(self._new_rooms)
+
+    def _new_rooms(self, rules: Rules) -> list[Room]:
+        return [new_room(rules.n_actions, SLOTS, POSITIONS) for _ in range(self.threads)]
+
+    def act(self, views: Views) -> NDArray[np.int64]:
+        """One legal action for each view."""
+        rules = views.rules.record(episode="round")
+        rooms = self._rooms(views.rules)
+        chosen = np.zeros(len(views.records), np.int64)
+        kind, depth, exact = self._how
+
+        def kernel(slice_: int, lo: int, hi: int) -> None:
+            decide(
+                views.records,
+                rules,
+                views.keys,
+                chosen,
+                rooms[slice_],
+                kind,
+                self._voids,
+                depth,
+                exact,
+                self.worlds,
+                lo,
+                hi,
+            )
+
+        def timed(slice_: int, lo: int, hi: int) -> None:
+            for k in range(lo, hi):
+                n, _, _ = self._think(views.records, k, rules, views.keys[k], rooms[slice_])
+                chosen[k] = rooms[slice_].candidates[leader(rooms[slice_], n)]
+
+        if self.time_bounded:
+            self._compile(views.records, rules, rooms[0])
+        else:
+            kernel(0, 0, 0)  # compiles, before threads start
+        batch.sliced(timed if self.time_bounded else kernel, len(chosen), self.threads)
+        return chosen
+
+    def _compile(self, records: NDArray[Any], rules: NDArray[Any], room: Room) -> None:
+        """Compile before threads start, and before anybody looks at the clock."""
+        start(records, 0, rules, self._voids, room)
+        more(room, rules, 0, *self._how, np.uint64(0), 0, 0)
+
+    def _think(
+        self, records: NDArray[Any], k: int, rules: NDArray[Any], key: np.uint64, room: Room
+    ) -> tuple[int, int, float]:
+        """Look into one decision: candidates, how it was made, seconds."""
+        began = time.perf_counter()
+        n, how = start(records, k, rules, self._voids, room)
+        number = 0
+        while how == UNKNOWN:
+            last = number + LAP if self.time_bounded else self.worlds
+            more(room, rules, n, *self._how, key, number, last)
+            number = last
+            spent = time.perf_counter() - began
+            if alone(room, n) or number >= (1 << 40 if self.ms else self.worlds):
+                break
+            if self.ms and spent * 1000 >= self.ms:
+                break
+        return n, how, time.perf_counter() - began
+
+    def analyse(self, table: Table, key: int = 0) -> Analysis:
+        """What the search thinks of the decision at a table, as the seat on turn sees it.
+
+        Args:
+            table: The table; only what its seat on turn may see is looked at.
+            key: Number from which all randomness comes.
+
+        Raises:
+            ValueError: Nobody is on turn.
+        """
+        if table.turn is None:
+            raise ValueError(choice("phase", "over", "one in which somebody is to act"))
+        rules = table.rules.record(episode="round")
+        room = self._rooms(table.rules)[0]
+        record = table.redact(table.turn)
+        self._compile(record, rules, room)
+        n, how, seconds = self._think(record, 0, rules, np.uint64(key), room)
+        bits = table.rules.n_ends.bit_length() - 1
+        values, visits = {}, {}
+        for action in table.legal:
+            c = twin(room, action, bits, n)
+            values[action] = float(room.sums[c] / max(1, room.visits[c]))
+            visits[action] = int(room.visits[c]) if room.candidates[c] == action else 0
+        best = int(room.candidates[leader(room, n)])
+        return Analysis(best, values, visits, how == KNOWN, seconds)
+
+
+def analyse(table: Table, **options: Any) -> Analysis:
+    """What a search thinks of the decision at a table; ``options`` are :class:`SearchPlayer`'s."""
+    return SearchPlayer(**options).analyse(table)
