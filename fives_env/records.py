@@ -34,13 +34,13 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from fives_env.engine.deal import PLAYERS, fold, key_of
+from fives_env.engine.deal import players_key
 from fives_env.errors import choice, whole
 from fives_env.plain import Event
 from fives_env.players import make_player
 from fives_env.players.ask import ask
 from fives_env.rules import Rules
-from fives_env.table import SEEDS, Table
+from fives_env.table import Table
 
 FORMAT = 1
 Record: TypeAlias = dict[str, Any]
@@ -191,9 +191,9 @@ def play_record(
         raise ValueError(choice("players", players, f"{table.rules.players} players"))
     seated = [make_player(player) for player in players]
     recorder = Recorder(table, [player.name for player in seated])
-    seating = whole("seating", seating, 0, SEEDS - 1)
-    stream = np.uint64(key_of(np.uint64(table.seed), np.uint64(table.game), 0, PLAYERS))
-    keys = np.array([fold(stream, seating)], np.uint64)
+    seating = whole("seating", seating, 0, 2**56 - 1)
+    numbers = np.uint64(table.seed), np.uint64(table.game), np.uint64(seating)
+    keys = np.array([players_key(*numbers)], np.uint64)
     index, scratch = np.zeros(1, np.int64), np.zeros((1, table.rules.n_actions), np.int32)
     try:
         while table.turn is not None:

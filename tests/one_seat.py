@@ -6,7 +6,7 @@ import numpy as np
 
 from fives_env import Rules, Table
 from fives_env.engine import batch
-from fives_env.engine.deal import PLAYERS, key_of
+from fives_env.engine.deal import players_key
 from fives_env.envs.episode import seat_of
 from fives_env.envs.versus import SEATS
 from fives_env.players import Views, make_player
@@ -41,7 +41,7 @@ class Reference:
             self.game += 1
             self.table = Table(self.rules, seed=self.seed, game=self.game, episode=self.episode)
             numbers = np.uint64(self.seed), np.uint64(self.game)
-            self.key = np.uint64(key_of(*numbers, 0, PLAYERS))
+            self.key = np.uint64(players_key(*numbers, 0))
             self.seat = self.rule
             if self.rule == "rotate":
                 self.seat = (self.seed + self.game) % self.rules.players

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fives_env.engine import batch, state
-from fives_env.engine.deal import PLAYERS, fold, key_of
+from fives_env.engine.deal import players_key
 from fives_env.engine.jit import i64, jit
 from fives_env.engine.state import BY_BLOCK, NOBODY
 from fives_env.engine.turn import act
@@ -48,7 +48,7 @@ def seat_players(tables, rules, seed, first, kind_a, kind_b, kinds, owner, keys,
         game = first + i // sides
         side = i % sides
         start(tables[i], r, seed, game)
-        keys[i] = fold(key_of(seed, game, 0, PLAYERS), side)
+        keys[i] = players_key(seed, game, side)
         for seat in range(i64(r["players"])):
             is_a = seat % sides == side
             kinds[i, seat] = kind_a if is_a else kind_b

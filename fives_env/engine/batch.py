@@ -101,8 +101,11 @@ def decision(t):  # type: ignore[no-untyped-def]
 
 @jit
 def decision_key(t, key):  # type: ignore[no-untyped-def]
-    """Key of the randomness that a player may use at this decision of a table keyed ``key``."""
-    return fold(fold(key, t["round"]), decision(t))
+    """Key of the randomness that a player may use at this decision of a table keyed ``key``.
+
+    The last step keeps a player from undoing the others, and so from knowing what others draw.
+    """
+    return fold(fold(key, t["round"]), decision(t)) ^ key
 
 
 @lru_cache(maxsize=1)

@@ -2,6 +2,9 @@
 
 The hash is SplitMix64's finaliser (Steele, Lea, Flood 2014). A stream is a key; its ``n``-th number
 is the hash of the key plus ``n`` golden-ratio steps, so any number can be had without the others.
+
+That hash can be undone. What players get to see is therefore made from the seed by SipHash-2-4
+(Aumasson and Bernstein 2012), which cannot.
 """
 
 import numpy as np
@@ -10,13 +13,19 @@ from fives_env.engine.jit import add64, i64, jit, mul64
 from fives_env.engine.state import MUGGINS_OFF, NOBODY
 from fives_env.tiles import HI
 
-# Streams of one (seed, game, round).
-DEAL, LOT, PLAYERS = range(3)
+# Streams of one (seed, game, round), none of which a player may see.
+DEAL, LOT, SEAT = range(3)
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _M1 = np.uint64(0xBF58476D1CE4E5B9)
 _M2 = np.uint64(0x94D049BB133111EB)
 _S27, _S30, _S31, _S32 = (np.uint64(s) for s in (27, 30, 31, 32))
+# SipHash: the text "somepseudorandomlygeneratedbytes", and its last block's length of 15 bytes.
+_V0, _V1, _V2, _V3 = (
+    np.uint64(v)
+    for v in (0x736F6D6570736575, 0x646F72616E646F6D, 0x6C7967656E657261, 0x7465646279746573)
+)
+_FINAL, _LENGTH = np.uint64(0xFF), np.uint64(15 << 56)
 
 
 @jit
@@ -37,6 +46,46 @@ def fold(key, number):  # type: ignore[no-untyped-def]
 def key_of(seed, game, round_, stream):  # type: ignore[no-untyped-def]
     """Key of one stream of a round."""
     return fold(fold(fold(mix(np.uint64(seed)), game), round_), stream)
+
+
+@jit
+def rotated(x, bits):  # type: ignore[no-untyped-def]
+    """A uint64 rotated to the left."""
+    return (x << np.uint64(bits)) | (x >> np.uint64(64 - bits))
+
+
+@jit
+def sip_rounds(n, v0, v1, v2, v3):  # type: ignore[no-untyped-def]
+    """``n`` rounds of SipHash."""
+    for _ in range(n):
+        v0, v2 = add64(v0, v1), add64(v2, v3)
+        v1, v3 = rotated(v1, 13) ^ v0, rotated(v3, 16) ^ v2
+        v0, v2 = add64(rotated(v0, 32), v3), add64(v2, v1)
+        v3, v1 = rotated(v3, 21) ^ v0, rotated(v1, 17) ^ v2
+        v2 = rotated(v2, 32)
+    return v0, v1, v2, v3
+
+
+@jit
+def siphash(k0, k1, m0, m1):  # type: ignore[no-untyped-def]
+    """SipHash-2-4 of two blocks with a key of two words, all uint64."""
+    v0, v1, v2, v3 = k0 ^ _V0, k1 ^ _V1, k0 ^ _V2, k1 ^ _V3
+    v0, v1, v2, v3 = sip_rounds(2, v0, v1, v2, v3 ^ m0)
+    v0, v1, v2, v3 = sip_rounds(2, v0 ^ m0, v1, v2, v3 ^ m1)
+    v0, v1, v2, v3 = sip_rounds(4, v0 ^ m1, v1, v2 ^ _FINAL, v3)
+    return v0 ^ v1 ^ v2 ^ v3
+
+
+@jit
+def players_key(seed, game, seating):  # type: ignore[no-untyped-def]
+    """Key of the players' randomness in a game: nobody can get back from it to the seed.
+
+    Args:
+        seed: Seed of the deals, uint64.
+        game: Number of the game of that seed, uint64.
+        seating: Which of the seatings of a match this is, below 2**56.
+    """
+    return siphash(np.uint64(seed), _GOLDEN, np.uint64(game), np.uint64(seating) | _LENGTH)
 
 
 @jit

@@ -7,7 +7,7 @@ here; where another must be asked, that is written into ``e`` and the table left
 import numpy as np
 
 from fives_env.engine import batch
-from fives_env.engine.deal import PLAYERS, below, key_of
+from fives_env.engine.deal import SEAT, below, key_of, players_key
 from fives_env.engine.jit import i64, jit
 from fives_env.engine.settle import side_of
 from fives_env.engine.state import OVER
@@ -53,8 +53,6 @@ CAST = np.dtype(
 #: Rules for the learner's seat that are no number.
 SEATS = {"rotate": -1, "random": -2}
 _ROTATE, _BY_LOT = SEATS.values()
-#: Stream of a game's numbers that the seat is drawn from.
-_SEAT = PLAYERS + 1
 
 
 @jit
@@ -80,7 +78,7 @@ def seat_of(rule, seed, game, players):  # type: ignore[no-untyped-def]
         n = np.uint64(players)
         return i64((seed % n + game % n) % n)
     if rule == _BY_LOT:
-        return below(key_of(seed, game, 0, _SEAT), 0, players)
+        return below(key_of(seed, game, 0, SEAT), 0, players)
     return i64(rule)
 
 
@@ -88,7 +86,7 @@ def seat_of(rule, seed, game, players):  # type: ignore[no-untyped-def]
 def begin(t, r, e, cast, seed, game):  # type: ignore[no-untyped-def]
     """Deal a game and seat the learner."""
     start(t, r, seed, game)
-    e["key"] = key_of(seed, game, 0, PLAYERS)
+    e["key"] = players_key(seed, game, 0)
     e["seat"] = seat_of(cast["seat"], seed, game, i64(r["players"]))
     e["illegal"] = 0
     e["length"] = 0

@@ -10,7 +10,7 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from fives_env.engine import single, view
-from fives_env.engine.deal import PLAYERS, key_of
+from fives_env.engine.deal import players_key
 from fives_env.envs.episode import pick, seat_of
 from fives_env.envs.rewards import margin
 from fives_env.envs.versus import close_made, is_raising, opponents_of, seat_rule
@@ -131,7 +131,7 @@ class FivesEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         table = Table(old.rules, seed=seed, game=self._next, episode=old.episode, **given)
         keys = np.uint64(table.seed), np.uint64(table.game)
         self.table, self._next, self._begun = table, self._next + 1, True
-        self._key = np.uint64(key_of(*keys, 0, PLAYERS))
+        self._key = np.uint64(players_key(*keys, 0))
         self.seat = seat_of(self._rule, *keys, table.rules.players)
         self._illegal = 0
         self._paid = margin(table)[0][self.seat % table.rules.sides]
