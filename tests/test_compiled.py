@@ -102,6 +102,42 @@ def test_two_processes_that_compile_at_once_both_play(copy_of_package):
     assert outputs[0][0] == outputs[1][0] != b""
 
 
+HALF = """
+import sys, time
+from numba.core.caching import IndexDataCacheFile as Index
+from fives_env.engine.jit import jit
+
+def slowly(save):
+    def saving(*args):
+        time.sleep(1)
+        save(*args)
+    return saving
+
+Index._save_index = slowly(Index._save_index)
+
+@jit
+def half(x):
+    return x / 2
+
+print([half({"i": 3, "f": 3.0}[kind]) for kind in sys.argv[1]], sum(half.stats.cache_hits.values()))
+"""
+
+
+def test_two_processes_that_add_to_one_cache_at_once(tmp_path):
+    """Numba alone gives both signatures one file, and later runs one's code for the other."""
+    script = tmp_path / "half.py"
+    script.write_text(HALF)
+    env = {**os.environ, "PYTHONPATH": str(PACKAGE.parent), "NUMBA_CACHE_DIR": str(tmp_path)}
+
+    def begin(kinds):
+        command = [sys.executable, str(script), kinds]
+        return subprocess.Popen(command, env=env, stdout=subprocess.PIPE, text=True)
+
+    both = [begin("i"), begin("f")]
+    assert [process.communicate(timeout=300)[0] for process in both] == ["[1.5] 0\n"] * 2
+    assert begin("if").communicate(timeout=300)[0] == "[1.5, 1.5] 2\n"
+
+
 def test_importing_leaves_the_callers_numba_settings_alone():
     code = (
         "from numba import config; before = config.CACHE_DIR; import fives_env; "

@@ -7,6 +7,7 @@ settings stay as they are.
 """
 
 import atexit
+import contextlib
 import hashlib
 import os
 import shutil
@@ -17,7 +18,9 @@ from typing import Any, TypeVar
 
 import numba
 import numpy as np
+from filelock import FileLock
 from numba import types
+from numba.core.caching import FunctionCache
 from numba.extending import intrinsic
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -61,6 +64,19 @@ def _cache_folder() -> str:
 CACHE = _cache_folder() if JIT else ""
 
 
+class _Cache(FunctionCache):  # type: ignore[misc]
+    """Numba's on-disk cache, added to by one process at a time.
+
+    Two that add a function's code for different types of arguments at once would give both the same
+    file name, and from then on one type's machine code would run on the other's arguments.
+    """
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Save the code for one signature; not at all on a file system that cannot lock."""
+        with contextlib.suppress(NotImplementedError), FileLock(Path(CACHE) / "lock"):
+            super().save_overload(sig, data)
+
+
 def jit(function: F) -> F:
     """Compile with the cache on and the GIL released; leave as it is under NUMBA_DISABLE_JIT=1."""
     if not JIT:
@@ -68,10 +84,11 @@ def jit(function: F) -> F:
     before = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = CACHE
     try:
-        compiled: F = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
+        compiled = numba.njit(nogil=True, error_model="numpy")(function)
+        compiled._cache = _Cache(function)  # what cache=True does with Numba's own
     finally:
         numba.config.CACHE_DIR = before
-    return compiled
+    return compiled  # type: ignore[no-any-return]
 
 
 if JIT:
