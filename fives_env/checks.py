@@ -15,9 +15,10 @@ if TYPE_CHECKING:
 
 def deal_order(rules: Rules, deal: Sequence[int | str]) -> list[int]:
     """The tiles of a deal by number."""
-    if not isinstance(deal, Sequence | np.ndarray):
+    tiles = deal.tolist() if isinstance(deal, np.ndarray) else deal
+    if not isinstance(tiles, Sequence):
         raise ValueError(choice("deal", deal, "a sequence of tiles"))
-    order = [index(tile) for tile in deal]
+    order = [index(tile) for tile in tiles]
     everything = in_play(rules.highest)
     for tile in everything:
         if order.count(tile) != 1:
@@ -31,16 +32,17 @@ def deal_order(rules: Rules, deal: Sequence[int | str]) -> list[int]:
 
 def side_scores(rules: Rules, scores: Sequence[int]) -> list[int]:
     """Scores by side from scores by seat."""
-    given = list(scores) if isinstance(scores, Sequence | np.ndarray) else [None]
+    given = scores.tolist() if isinstance(scores, np.ndarray) else scores
+    given = list(given) if isinstance(given, Sequence) else [None]
     fitting = len(given) == rules.players and all(is_whole(score) for score in given)
     if not fitting or max(given) >= rules.target:
         allowed = f"{rules.players} whole numbers below the target of {rules.target}"
         raise ValueError(choice("scores", scores, allowed))
-    if min(scores) < -1_000_000:
+    if min(given) < -1_000_000:
         raise ValueError(choice("scores", scores, "no lower than -1000000"))
-    if any(scores[seat] != scores[seat % rules.sides] for seat in range(rules.players)):
+    if any(given[seat] != given[seat % rules.sides] for seat in range(rules.players)):
         raise ValueError(choice("scores", scores, "the same for partners"))
-    return [int(score) for score in scores[: rules.sides]]
+    return [int(score) for score in given[: rules.sides]]
 
 
 def why_not(table: "Table", action: Any) -> str:

@@ -54,7 +54,9 @@ def _rules(args: argparse.Namespace) -> Rules:
 
 def _progress() -> Progress:
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()
-    return Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True), transient=True)
+    console = Console(stderr=True)
+    off = not console.is_terminal
+    return Progress(*columns, TimeRemainingColumn(), console=console, transient=True, disable=off)
 
 
 def _evaluate(args: argparse.Namespace) -> None:

@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 
 from fives_env import checks
 from fives_env.engine import single, state
-from fives_env.errors import whole
+from fives_env.errors import choice, one_of, whole
 from fives_env.rules import Rules
 from fives_env.tiles import NAMES, names
 
@@ -154,6 +154,8 @@ def from_dict(kind: type["Table"], data: Mapping[str, Any]) -> "Table":
         ValueError: The data is not that of a table, or does not follow the rules.
     """
     try:
+        if data["viewer"] is not None:
+            raise ValueError(choice("viewer", data["viewer"], "None: a seat does not see enough"))
         events = [Event(**event) for event in data["events"]]
         table = _at_start(kind, data, events)
         for _ in events:
@@ -192,7 +194,7 @@ def _at_start(kind: type["Table"], data: Mapping[str, Any], events: list[Event])
         whole("leader", data["leader"], 0, rules.players - 1),
         checks.side_scores(rules, scores),
     )
-    table.state["ended"] = state.ENDED.index(data["ended"])
+    table.state["ended"] = state.ENDED.index(one_of("ended", data["ended"], state.ENDED))
     return table
 
 

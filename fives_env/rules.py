@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fives_env.engine import state
-from fives_env.errors import choice, whole
+from fives_env.errors import choice, one_of, whole
 from fives_env.tiles import NAMES, as_mask, in_play, index
 
 #: Values of each option that has a fixed list of them; the order is that of the engine's constants.
@@ -73,6 +73,8 @@ _ALL_FIVES: dict[str, Any] = {
     "muggins_award": "cancel",
     "false_call": "nothing",
 }
+#: The options that the defaults of tiles and target depend on.
+_SEATING = ("players", "teams")
 
 #: What each preset sets otherwise than ``all_fives``.
 PRESETS: dict[str, dict[str, Any]] = {
@@ -189,18 +191,15 @@ class Rules:
     muggins_award: str
     false_call: str
 
-    def __init__(self, preset: str = "all_fives", **options: Any) -> None:
-        if not isinstance(preset, str) or preset not in PRESETS:
-            raise ValueError(choice("preset", preset, PRESETS))
+    def __init__(self, /, preset: str = "all_fives", **options: Any) -> None:
+        defaults = _ALL_FIVES | PRESETS[one_of("preset", preset, PRESETS)]
         for name in options:
-            if name not in _ALL_FIVES:
-                raise ValueError(choice("option", name, _ALL_FIVES))
-        defaults = _ALL_FIVES | PRESETS[preset]
+            one_of("option", name, _ALL_FIVES)
         chosen = defaults | options
         for name, allowed in VALUES.items():
             if name == "block_rounding" and chosen[name] is None:
                 continue
-            chosen[name] = _one_of(name, chosen[name], allowed)
+            chosen[name] = one_of(name, chosen[name], allowed)
         if chosen["teams"] and chosen["players"] != 4:
             raise ValueError(choice("teams", True, f"False with {chosen['players']} players"))
         column = 3 if chosen["teams"] else chosen["players"] - 2
@@ -226,24 +225,26 @@ class Rules:
             object.__setattr__(self, name, chosen[name])
 
     @classmethod
-    def of(cls, rules: Any = None, **options: Any) -> "Rules":
+    def of(cls, /, rules: Any = None, **options: Any) -> "Rules":
         """Rules from a preset's name, a dict of options, other rules or nothing, with changes.
 
-        With ``Rules`` or a dict, ``options`` replace single values; a changed number of players
-        brings the default number of tiles and target for it.
+        With ``Rules`` or a dict, ``options`` replace single values; players or teams other than
+        those that it names bring the default number of tiles and target for them.
         """
-        if rules is None or isinstance(rules, str):
-            return cls(rules or "all_fives", **options)
         if isinstance(rules, Rules):
             if not options:
                 return rules
             rules = rules.to_dict()
+        if rules is None or isinstance(rules, str):
+            rules = {} if rules is None else {"preset": rules}
         if not isinstance(rules, Mapping):
             raise ValueError(choice("rules", rules, "a preset's name, Rules or a dict of options"))
+        for name in rules:
+            one_of("option", name, ("preset", *_ALL_FIVES))
+        if rules and "preset" in options:
+            raise ValueError(choice("preset", options["preset"], "left out where rules are given"))
         base = dict(rules)
-        if any(
-            options.get(name, base.get(name)) != base.get(name) for name in ("players", "teams")
-        ):
+        if any(options.get(name, base[name]) != base[name] for name in _SEATING if name in base):
             for name in ("tiles", "target"):
                 base.pop(name, None)
         return cls(**(base | options))
@@ -317,7 +318,7 @@ class Rules:
         if name in state.EXTRA:
             return 28 * self.n_ends + state.EXTRA.index(name)
         tile, _, end = str(name).partition("@")
-        if end.isdecimal() and int(end) < self.n_ends and tile in NAMES:
+        if tile in NAMES and end in [str(number) for number in range(self.n_ends)]:
             return index(tile) * self.n_ends + int(end)
         ends = f"an end from 0 to {self.n_ends - 1}"
         raise ValueError(choice("action", name, f"like '6-4@0' with {ends}, or in {state.EXTRA}"))
@@ -333,8 +334,8 @@ class Rules:
             forced: ``"auto"`` lets the engine play forced draws and passes, ``"act"`` asks.
             episode: ``"round"`` ends with the first round.
         """
-        forced = _one_of("forced", forced, ("auto", "act"))
-        episode = _one_of("episode", episode, ("game", "round"))
+        forced = one_of("forced", forced, ("auto", "act"))
+        episode = one_of("episode", episode, ("game", "round"))
         return _record(self, forced == "act", episode == "round")
 
 
@@ -366,13 +367,3 @@ def _record(rules: Rules, act: bool, one_round: bool) -> NDArray[Any]:
     r["shown"] = shown
     record.flags.writeable = False
     return record
-
-
-def _one_of(name: str, value: Any, allowed: tuple[Any, ...]) -> Any:
-    """The member of ``allowed`` that ``value`` is; 1 is no True, but NumPy's 1 is 1."""
-    if isinstance(value, np.generic):
-        value = value.item()
-    for item in allowed:
-        if item == value and isinstance(value, bool) == isinstance(item, bool):
-            return item
-    raise ValueError(choice(name, value, allowed))

@@ -76,7 +76,7 @@ def test_players_are_asked_only_with_what_they_may_see():
         ("greedi", "player is 'greedi', but must be one of 'random', 'greedy'"),
         ("greedy:", "player is 'greedy:'"),
         (3, "player is 3"),
-        ("python:nowhere:Bot", "player is 'python:nowhere:Bot', but must be importable"),
+        ("python:nowhere:Bot", "player is 'python:nowhere:Bot', but must be a class that"),
         ("network:nowhere", "nowhere"),
         (lambda views: np.full(len(views.keys), 117), "chose action 117, but must choose one of"),
         (lambda views: np.full(len(views.keys), -1), "chose action -1"),

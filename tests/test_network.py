@@ -100,7 +100,7 @@ class TestCheckpoint:
         monkeypatch.setattr(checkpoint, "SHIPPED", (folder / "nowhere", folder.parent))
         assert checkpoint.load("tiny")[1]["seed"] == 3
         assert make_player("network:tiny").name == "network:tiny"
-        assert "those shipped are tiny" in refusal(checkpoint.load, "duel-7")
+        assert "one that is shipped: tiny" in refusal(checkpoint.load, "duel-7")
 
     def test_path_as_given_comes_before_shipped_ones(self, folder, copy, monkeypatch):
         change_card(copy, seed=4)
@@ -111,7 +111,9 @@ class TestCheckpoint:
 
 class TestRefusals:
     def test_missing_folder(self, tmp_path):
-        assert "was not found" in refusal(checkpoint.load, tmp_path / "none")
+        assert "must be a folder with a card.json, or one" in refusal(
+            checkpoint.load, tmp_path / "none"
+        )
 
     @pytest.mark.parametrize("name", ["card.json", "model.safetensors"])
     def test_missing_file(self, copy, name):

@@ -46,7 +46,7 @@ from fives_env.arena import evaluate
 from fives_env.engine import view
 from fives_env.engine.jit import jit
 from fives_env.envs.self_play import SelfPlay
-from fives_env.errors import choice
+from fives_env.errors import choice, is_whole
 from fives_env.players import checkpoint
 from fives_env.rules import PRESETS, VALUES, Rules
 
@@ -175,8 +175,8 @@ def _known(kind: Any, what: str, given: dict[str, Any]) -> dict[str, Any]:
 def _typed(name: str, value: Any) -> Any:
     """A value out of YAML, of the type that the setting's default has."""
     default = getattr(Settings, name, ())
-    if isinstance(default, tuple) and isinstance(value, list):
-        return tuple(_typed("seed", unit) for unit in value)
+    if isinstance(default, tuple) and isinstance(value, list) and all(map(is_whole, value)):
+        return tuple(value)
     if isinstance(default, float) and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
     if type(value) is not type(default):

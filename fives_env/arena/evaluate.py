@@ -91,7 +91,7 @@ def evaluate(
         rules: A preset's name, :class:`Rules` or a dict of options.
         pairs: Deals, at least 2.
         seed: Seed of the deals; the same seed gives the same deals to any players.
-        threads: Threads for compiled players (default: all cores); the result is the same.
+        threads: Threads for compiled players, from 1 (default: all cores); the result is the same.
         progress: Called with the number of pairs just played.
         **options: Any option of :class:`Rules`.
 
@@ -101,10 +101,12 @@ def evaluate(
     rules = Rules.of(rules, **options)
     pairs = whole("pairs", pairs, 2, 10**9)
     seed = whole("seed", seed, 0, 2**63 - 1)
+    threads = os.cpu_count() or 1 if threads is None else threads
+    threads = whole("threads", threads, 1, 1024)
     players = make_player(a), make_player(b)
     forfeits = [_forfeits(player) for player in players]
     try:
-        match = Match(*players, rules, seed, threads or os.cpu_count() or 1)
+        match = Match(*players, rules, seed, threads)
         began = time.perf_counter()
         parts = []
         for part in match.play(pairs):

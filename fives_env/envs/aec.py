@@ -13,7 +13,7 @@ from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 
 from fives_env.engine import single, view
 from fives_env.envs.rewards import REWARDS
-from fives_env.errors import choice
+from fives_env.errors import one_of, options_of
 from fives_env.rules import Rules
 from fives_env.table import Table
 
@@ -60,15 +60,12 @@ class RawEnv(AECEnv[str, Observation, int | None]):
         **options: Any,
     ) -> None:
         super().__init__()
-        if not isinstance(reward, str) or reward not in REWARDS:
-            raise ValueError(choice("reward", reward, REWARDS))
-        if not isinstance(mask_in_info, bool | np.bool_):
-            raise ValueError(choice("mask_in_info", mask_in_info, (False, True)))
+        reward = one_of("reward", reward, REWARDS)
+        mask_in_info = one_of("mask_in_info", mask_in_info, (False, True))
         modes = [None, *self.metadata["render_modes"]]
-        if render_mode not in modes:
-            raise ValueError(choice("render_mode", render_mode, modes))
+        render_mode = one_of("render_mode", render_mode, modes)
         house = Rules.of(rules, **options)
-        self.reward, self.mask_in_info, self.render_mode = reward, bool(mask_in_info), render_mode
+        self.reward, self.mask_in_info, self.render_mode = reward, mask_in_info, render_mode
         self.table = Table(house, forced=forced, episode=episode)
         self._next = 0  # number of the game that a reset without a seed starts
         self._count = REWARDS[reward]
@@ -112,12 +109,9 @@ class RawEnv(AECEnv[str, Observation, int | None]):
         Raises:
             ValueError: One of these is not what it may be; the game before goes on.
         """
-        if not isinstance(options, Mapping | None):
-            raise ValueError(choice("options", options, f"None or a dict with keys in {OPTIONS}"))
-        given = {name: value for name, value in (options or {}).items() if name != "options"}
-        for name in given:
-            if name not in OPTIONS:
-                raise ValueError(choice("reset option", name, OPTIONS))
+        if isinstance(options, Mapping):
+            options = {name: value for name, value in options.items() if name != "options"}
+        given = options_of(options, OPTIONS)
         old, game = self.table, 0 if seed is not None else self._next
         self.table = Table(
             old.rules,
@@ -161,6 +155,21 @@ class RawEnv(AECEnv[str, Observation, int | None]):
             if before.over and not self.table.over:
                 self.render()
 
+    def last(
+        self, observe: bool = True
+    ) -> tuple[Observation | None, float, bool, bool, dict[str, Any]]:
+        """Observation, reward, termination, truncation and info of the agent on turn.
+
+        Raises:
+            ValueError: There was no reset yet.
+        """
+        self._need_reset("last")
+        return super().last(observe)  # type: ignore[no-any-return]
+
+    def _need_reset(self, what: str) -> None:
+        if not hasattr(self, "agent_selection"):
+            raise ValueError(f"{what}() needs a game: call reset() first.")
+
     def _show(self, mover: str) -> None:
         """Set whose turn it is, who is done, what the last step paid, and infos."""
         turn = self.table.turn
@@ -191,7 +200,13 @@ class RawEnv(AECEnv[str, Observation, int | None]):
         return mask
 
     def observe(self, agent: str) -> Observation:
-        """What an agent may see, at any time: fresh arrays ``observation`` and ``action_mask``."""
+        """What an agent may see, at any time: fresh arrays ``observation`` and ``action_mask``.
+
+        Raises:
+            ValueError: There is no such agent, or there was no reset yet.
+        """
+        one_of("agent", agent, self.possible_agents)
+        self._need_reset("observe")
         table = self.table
         single.observe(table.state, 0, table.record, self._seats[agent], self._row)
         return {"observation": self._row * self._scale, "action_mask": self._mask(agent)}

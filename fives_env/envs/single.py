@@ -14,7 +14,7 @@ from fives_env.engine.deal import players_key
 from fives_env.envs.episode import pick, seat_of
 from fives_env.envs.rewards import margin
 from fives_env.envs.versus import close_made, is_raising, opponents_of, seat_rule
-from fives_env.errors import choice, is_whole
+from fives_env.errors import is_whole, one_of, options_of
 from fives_env.players.ask import ask
 from fives_env.players.compiled import RANDOM, CompiledPlayer
 from fives_env.rules import Rules
@@ -84,9 +84,7 @@ class FivesEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
     ) -> None:
         house = Rules.of(rules, **options)
         modes = [None, *self.metadata["render_modes"]]
-        if render_mode not in modes:
-            raise ValueError(choice("render_mode", render_mode, modes))
-        self.render_mode = render_mode
+        self.render_mode = one_of("render_mode", render_mode, modes)
         self._others, self._given = opponents_of(house, opponents), opponents
         self._rule = seat_rule(house, seat)
         self._raising = is_raising(illegal)
@@ -114,23 +112,22 @@ class FivesEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         Raises:
             ValueError: One of these is not what it may be; the episode before goes on.
         """
-        given = dict(options or {})
-        for name in given:
-            if name not in OPTIONS:
-                raise ValueError(choice("reset option", name, OPTIONS))
-        old, self._next = self.table, self._next if seed is None else 0
-        self._deal(old.seed if seed is None else seed, **given)
+        given = options_of(options, OPTIONS)
+        if seed is None:
+            self._deal(self.table.seed, self._next, **given)
+        else:
+            self._deal(seed, 0, **given)
         super().reset(seed=seed)
         while self.table.over:
-            self._deal(self.table.seed)
+            self._deal(self.table.seed, self._next)
         return self._observe(), self._info()
 
-    def _deal(self, seed: int, **given: Any) -> None:
-        """Start the next game and play to the learner's first decision."""
+    def _deal(self, seed: int, game: int, **given: Any) -> None:
+        """Start a game and play to the learner's first decision."""
         old = self.table
-        table = Table(old.rules, seed=seed, game=self._next, episode=old.episode, **given)
+        table = Table(old.rules, seed=seed, game=game, episode=old.episode, **given)
         keys = np.uint64(table.seed), np.uint64(table.game)
-        self.table, self._next, self._begun = table, self._next + 1, True
+        self.table, self._next, self._begun = table, game + 1, True
         self._key = np.uint64(players_key(*keys, 0))
         self.seat = seat_of(self._rule, *keys, table.rules.players)
         self._illegal = 0

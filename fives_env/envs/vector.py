@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from fives_env.engine import view
 from fives_env.envs.versus import Versus
-from fives_env.errors import choice, is_whole
+from fives_env.errors import choice, is_whole, one_of, options_of
 
 Array = NDArray[Any]
 
@@ -71,8 +71,8 @@ class FivesVectorEnv(VectorEnv[Array, Array, Array]):
         if render_mode is not None:
             raise ValueError(choice("render_mode", render_mode, (None,)))
         modes = {mode.value: mode for mode in AutoresetMode}
-        if autoreset_mode not in (*modes, *modes.values()):
-            raise ValueError(choice("autoreset_mode", autoreset_mode, modes))
+        if not isinstance(autoreset_mode, AutoresetMode):
+            autoreset_mode = one_of("autoreset_mode", autoreset_mode, modes)
         mode = AutoresetMode(autoreset_mode)
         self.metadata = {"render_modes": [], "autoreset_mode": mode}
         self.versus = Versus(
@@ -118,10 +118,7 @@ class FivesVectorEnv(VectorEnv[Array, Array, Array]):
         Raises:
             ValueError: One of these is not what it may be; nothing has changed.
         """
-        given = dict(options or {})
-        chosen = given.pop("reset_mask", None)
-        if given:
-            raise ValueError(choice("reset option", next(iter(given)), ("reset_mask",)))
+        chosen = options_of(options, ("reset_mask",)).get("reset_mask")
         if chosen is not None:
             mask = np.asarray(chosen)
             if mask.dtype != np.bool_ or mask.shape != (self.num_envs,) or not mask.any():

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from fives_env.engine import batch, state, view
 from fives_env.envs import episode as kernels
 from fives_env.envs.episode import CAST, EPISODE, INFO, SEATS
-from fives_env.errors import choice, is_whole, whole
+from fives_env.errors import choice, is_whole, one_of, whole
 from fives_env.players import Player, make_player
 from fives_env.players.ask import ask
 from fives_env.players.compiled import EXTERNAL, CompiledPlayer
@@ -76,9 +76,7 @@ def seat_rule(rules: Rules, seat: Any) -> int:
 
 def is_raising(illegal: Any) -> bool:
     """Whether ``illegal`` is ``"raise"``; the other value that it may have is ``"random"``."""
-    if illegal not in ("raise", "random"):
-        raise ValueError(choice("illegal", illegal, ("raise", "random")))
-    return bool(illegal == "raise")
+    return bool(one_of("illegal", illegal, ("raise", "random")) == "raise")
 
 
 class Versus:

@@ -47,7 +47,8 @@ class _Function:
         self._function = function
 
     def act(self, views: Views) -> NDArray[np.int64]:
-        return np.asarray(self._function(views))
+        answer: NDArray[np.int64] = self._function(views)
+        return answer
 
 
 def make_player(spec: Any) -> Player:
@@ -112,6 +113,10 @@ def _imported(spec: str, module: str, name: str) -> Player:
     """The player made by calling ``module.name()``."""
     try:
         made = getattr(importlib.import_module(module), name)()
-    except (ImportError, AttributeError) as error:
-        raise ValueError(choice("player", spec, f"importable ({error})")) from None
-    return make_player(made)
+    except Exception as error:  # whatever a class of the user's own may raise
+        fault = f"a class that can be made without arguments ({type(error).__name__}: {error})"
+        raise ValueError(choice("player", spec, fault)) from error
+    if not hasattr(made, "act") or not hasattr(made, "name"):
+        raise ValueError(choice("player", spec, "a class whose objects have a name and act()"))
+    player: Player = made
+    return player

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from fives_env.engine import batch, state, view
 from fives_env.engine.jit import i64, jit
 from fives_env.engine.view import encode, redact, write_mask
+from fives_env.errors import choice
 from fives_env.players.base import Player, Views
 from fives_env.rules import Rules
 
@@ -49,7 +50,8 @@ def ask(
         A legal action for each of them, (k,).
 
     Raises:
-        ValueError: The player answered with something else.
+        ValueError: The player answered with something else. What it does to its views changes
+            nothing.
     """
     n = len(index)
     views = Views(
@@ -66,23 +68,28 @@ def ask(
         show(tables, record, index, keys, obs, rows, records, decision_keys, scratch[k], lo, hi)
 
     batch.sliced(look, n, len(scratch))
-    return _checked(player, views)
+    legal = mask.copy()  # the player's own may be written to
+    return _checked(player, rules, player.act(views), legal)
 
 
-def _checked(player: Player, views: Views) -> NDArray[np.int64]:
-    """The player's actions, refused if one of them is not legal."""
-    actions = np.asarray(player.act(views))
-    n = len(views.keys)
+def _checked(
+    player: Player, rules: Rules, answer: Any, mask: NDArray[np.bool_]
+) -> NDArray[np.int64]:
+    """The player's answer as actions, refused if one of them is not legal."""
+    n = len(mask)
+    try:
+        actions = np.asarray(answer)
+    except ValueError:  # rows of different lengths
+        actions = np.asarray(None)
     if actions.shape != (n,) or not np.issubdtype(actions.dtype, np.integer):
         raise ValueError(
-            f"player {player.name} answered {n} views with {actions.dtype} {actions.shape}, "
-            f"but must answer with {n} whole numbers."
+            choice(f"answer of player {player.name}", answer, f"{n} whole numbers, one a view")
         )
-    known = (actions >= 0) & (actions < views.rules.n_actions)
-    legal = known & views.mask[np.arange(n), np.where(known, actions, 0)]
+    known = (actions >= 0) & (actions < rules.n_actions)
+    legal = known & mask[np.arange(n), np.where(known, actions, 0)]
     if not legal.all():
         k = int(np.argmin(legal))
-        names = ", ".join(views.rules.action_name(int(a)) for a in np.flatnonzero(views.mask[k]))
+        names = ", ".join(rules.action_name(int(a)) for a in np.flatnonzero(mask[k]))
         raise ValueError(
             f"player {player.name} chose action {actions[k]}, but must choose one of {names}."
         )

@@ -11,7 +11,7 @@ from fives_env.rules import Rules
 
 @dataclass(frozen=True)
 class Views:
-    """The decisions of ``k`` seats, each as its seat may see it.
+    """The decisions of ``k`` seats, each as its seat may see it; the player's own, to write to.
 
     Attributes:
         rules: Rules of all these tables.

@@ -5,6 +5,7 @@ The card also holds the SHA-256 of the weights, so that neither a file that was 
 files of two checkpoints pass for one.
 """
 
+import contextlib
 import hashlib
 import json
 import warnings
@@ -20,6 +21,7 @@ from safetensors.numpy import load as unpack
 from safetensors.numpy import save as pack
 
 from fives_env.engine import view
+from fives_env.errors import choice
 from fives_env.rules import Rules
 
 WEIGHTS, CARD, README = "model.safetensors", "card.json", "README.md"
@@ -118,12 +120,16 @@ def find(name: str | Path) -> Path:
     """
     places = [Path(name), *(place / name for place in SHIPPED)]
     for place in places:
-        if (place / CARD).is_file() or (place / WEIGHTS).is_file():
-            return place
+        with contextlib.suppress(OSError):  # a name longer than the system allows
+            if (place / CARD).is_file() or (place / WEIGHTS).is_file():
+                return place
     shipped = sorted({card.parent.name for place in SHIPPED for card in place.glob(f"*/{CARD}")})
     raise ValueError(
-        f"checkpoint {str(name)!r} was not found: there is no folder of this name with a {CARD}, "
-        f"and those shipped are {', '.join(shipped) or 'none'}."
+        choice(
+            "checkpoint",
+            str(name),
+            f"a folder with a {CARD}, or one that is shipped: {', '.join(shipped) or 'none is'}",
+        )
     )
 
 

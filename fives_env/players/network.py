@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from fives_env.engine import view
 from fives_env.engine.deal import below
 from fives_env.engine.jit import jit
-from fives_env.errors import choice
+from fives_env.errors import real
 from fives_env.players import checkpoint
 from fives_env.players.base import Views
 from fives_env.rules import Rules
@@ -65,11 +65,9 @@ class NetworkPlayer:
     """
 
     def __init__(self, path: str | Path, temperature: float = 0.0) -> None:
-        if not temperature >= 0:
-            raise ValueError(choice("temperature", temperature, "a number from 0"))
+        self.temperature = real("temperature", temperature, 0)
         weights, self.card = checkpoint.load(path)
         self.name = f"network:{path}"
-        self.temperature = temperature
         self._trained_for = Rules(**self.card["rules"])
         self._checked = {self._trained_for}
         self._scale = view.scale(self._trained_for)

@@ -38,7 +38,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fives_env.engine.deal import below
-from fives_env.errors import choice
+from fives_env.errors import choice, real
 from fives_env.plain import position
 from fives_env.players.base import Views
 from fives_env.rules import Rules
@@ -71,20 +71,25 @@ class ProgramPlayer:
         faults: The first faults in words.
 
     Raises:
-        ValueError: There is no such program.
+        ValueError: There is no such program, or a limit is not what it may be.
     """
 
     def __init__(
         self, command: str, start_limit: float = START_LIMIT, move_limit: float = MOVE_LIMIT
     ) -> None:
+        self._pipe: _Pipe | None = None
         self.name = f"exec:{command}"
         self.forfeits: Counter[str] = Counter()
         self.faults: list[str] = []
-        self._words = shlex.split(command)
-        self._limits = start_limit, move_limit
+        try:
+            self._words = shlex.split(command)
+        except ValueError as error:
+            raise ValueError(choice("player", self.name, f"a command line ({error})")) from None
+        if not self._words:
+            raise ValueError(choice("player", self.name, "a command line"))
+        self._limits = real("start limit", start_limit, 0.01), real("move limit", move_limit, 0.01)
         self._running = 0
         self._id = 0
-        self._pipe: _Pipe | None = None
 
     def act(self, views: Views) -> NDArray[np.int64]:
         """One legal action for each view, asked one after the other."""
@@ -168,7 +173,7 @@ class _Pipe:
                 start_new_session=True,
                 env={**os.environ, MARK: self._mark},
             )
-        except (OSError, IndexError) as error:
+        except (OSError, ValueError) as error:
             spec = "exec:" + shlex.join(words)
             raise ValueError(choice("player", spec, f"a program ({error})")) from None
         assert self._process.stdin and self._process.stdout

@@ -170,7 +170,8 @@ class SearchPlayer:
         self.worlds = worlds
         self.ms = None if ms is None else whole("ms", ms, 1, 3_600_000)
         self.time_bounded = ms is not None
-        self.threads = threads or os.cpu_count() or 1
+        threads = os.cpu_count() or 1 if threads is None else threads
+        self.threads = whole("threads", threads, 1, 1024)
         depth = whole("depth", depth, 0, 1000)
         self._voids = voids
         self._how = KINDS[playouts], depth or -1, whole("exact", exact, 0, 28)

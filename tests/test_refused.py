@@ -1,0 +1,179 @@
+"""Bad input from every side: one clear sentence, no trace, and nothing changed."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import fives_env
+from fives_env import PRESETS, Rules, Table, evaluate, fives_v0
+from fives_env.envs.single import FivesEnv
+from fives_env.envs.vector import FivesVectorEnv
+from fives_env.players import make_player
+from fives_env.players.program import ProgramPlayer
+
+GRID = np.zeros((2, 40), np.int64)
+
+
+def env(**options):
+    made = fives_v0.raw_env()
+    made.reset(options=options)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("do", "says"),
+    [
+        # Rules
+        (lambda: Rules(players=2.0), "players is 2.0"),
+        (lambda: Rules(players=np.array(2)), "players is array(2)"),
+        (lambda: Rules(players=GRID), "players is array"),
+        (lambda: Rules(tiles=np.array([5])), "tiles is array([5])"),
+        (lambda: Rules(self=2), "option is 'self'"),
+        (lambda: Rules.of({1: 2}), "option is 1"),
+        (lambda: Rules.of({"cls": 2}), "option is 'cls'"),
+        (lambda: Rules.of(np.array("pagat")), "rules is array('pagat'"),
+        (lambda: Rules("pagat").action("6-6@٣"), "action is '6-6@٣'"),
+        (lambda: Rules().action("6-6@00"), "action is '6-6@00'"),
+        (lambda: Rules().action("6-6@"), "action is '6-6@'"),
+        (lambda: Rules().record(forced=GRID), "forced is array"),
+        # Tables
+        (lambda: Table(""), "preset is ''"),
+        (lambda: Table("pagat", preset="hoyle"), "preset is 'hoyle', but must be left out"),
+        (lambda: Table(cls=2), "option is 'cls'"),
+        (lambda: Table(episode=np.array("round")), "episode is array('round'"),
+        (lambda: Table(deal=np.array(3)), "deal is array(3)"),
+        (lambda: Table(deal=np.zeros((28, 2), int)), "tile is [0, 0]"),
+        (lambda: Table(scores=np.array(3)), "scores is array(3)"),
+        (lambda: Table(scores=GRID), "scores is array([[0, 0, 0"),
+        (lambda: Table(leader=np.array(1)), "leader is array(1)"),
+        (lambda: Table.from_dict(Table().to_dict(0)), "viewer is 0"),
+        (lambda: Table.from_dict(Table().to_dict() | {"ended": "bored"}), "ended is 'bored'"),
+        (lambda: Table.from_dict(Table().to_dict() | {"ended": GRID}), "ended is array"),
+        # Environments
+        (lambda: fives_v0.raw_env(render_mode=GRID), "render_mode is array"),
+        (lambda: fives_v0.raw_env(reward=GRID), "reward is array"),
+        (lambda: fives_v0.raw_env(mask_in_info=1), "mask_in_info is 1"),
+        (lambda: fives_v0.raw_env().last(), "last() needs a game"),
+        (lambda: fives_v0.raw_env().observe("player_0"), "observe() needs a game"),
+        (lambda: env().observe("x"), "agent is 'x'"),
+        (lambda: env().observe(0), "agent is 0"),
+        (lambda: env(deals=[]), "reset option is 'deals'"),
+        (lambda: env(leader=GRID), "leader is array"),
+        (lambda: fives_v0.raw_env().reset(options=[1]), "options is [1]"),
+        (lambda: FivesEnv(render_mode=GRID), "render_mode is array"),
+        (lambda: FivesEnv(illegal=GRID), "illegal is array"),
+        (lambda: FivesEnv().reset(options=[1]), "options is [1]"),
+        (lambda: FivesVectorEnv(2, illegal=GRID), "illegal is array"),
+        (lambda: FivesVectorEnv(2, autoreset_mode=GRID), "autoreset_mode is array"),
+        (lambda: FivesVectorEnv(2).reset(options=[1]), "options is [1]"),
+        (lambda: FivesVectorEnv(2).reset(options={"mask": 1}), "reset option is 'mask'"),
+        # Players
+        (lambda: make_player("python:.x:y"), "player is 'python:.x:y'"),
+        (lambda: make_player("python::x"), "player is 'python::x'"),
+        (lambda: make_player("python:argparse:Action"), "can be made without arguments (TypeError"),
+        (lambda: make_player("python:os:getcwd"), "whose objects have a name and act()"),
+        (lambda: make_player("exec:'unbalanced"), "a command line (No closing quotation)"),
+        (lambda: make_player("exec: "), "player is 'exec: '"),
+        (lambda: make_player("network:" + 5000 * "x"), "checkpoint is 'xxx"),
+        (lambda: make_player("network:a\0b"), "checkpoint is 'a"),
+        (lambda: evaluate("exec:a\0b", "random", pairs=2), "a program (embedded null byte)"),
+        (lambda: ProgramPlayer("true", move_limit=-1), "move limit is -1"),
+        (lambda: ProgramPlayer("true", float("nan")), "start limit is nan"),
+        (lambda: evaluate("random", "random", threads=0), "threads is 0"),
+        (lambda: evaluate("random", "random", threads=1.5), "threads is 1.5"),
+        (lambda: evaluate("random", "random", threads="2"), "threads is '2'"),
+        (lambda: evaluate("random", lambda views: [[1], [2, 3]], pairs=2), "answer of player"),
+        (lambda: evaluate("random", lambda views: None, pairs=2), "whole numbers, one a view"),
+        (lambda: evaluate("random", lambda views: "no", pairs=2), "is 'no', but must be"),
+    ],
+)
+def test_one_sentence(do, says):
+    with pytest.raises(ValueError) as caught:
+        do()
+    sentence = str(caught.value)
+    assert says in sentence and sentence.endswith(".") and "\n" not in sentence
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["check-bot", "true", "--move-limit", "-1"],
+        ["check-bot", "true", "--move-limit", "nan"],
+        ["check-bot", "'"],
+        ["evaluate", "python:argparse:Action", "random"],
+        ["evaluate", "exec:'", "random"],
+        ["evaluate", "random", "greedy", "--rules", ""],
+    ],
+)
+def test_the_command_shows_no_trace(words):
+    command = [sys.executable, "-m", "fives_env.cli", *words]
+    ended = subprocess.run(command, capture_output=True, text=True)
+    assert ended.returncode == 2 and ended.stdout == ""
+    assert ended.stderr.startswith("fives: ") and ended.stderr.count("\n") == 1
+
+
+def test_a_dict_keeps_what_it_says():
+    """Tiles and target go with another number of players only where the dict names one."""
+    few = {"tiles": 5, "target": 100}
+    for players in (2, 3):
+        rules = Rules.of(few, players=players)
+        assert (rules.players, rules.tiles, rules.target) == (players, 5, 100)
+    assert Rules.of({"players": 2, **few}, players=3) == Rules(players=3)
+    assert Rules.of(Rules(**few), players=3) == Rules(players=3)
+    assert Rules.of(Rules(**few), players=2) == Rules(**few)
+
+
+def test_a_preset_may_be_named_as_an_option():
+    for preset in PRESETS:
+        rules = Rules(preset, players=3)
+        assert (
+            Rules.of(preset=preset, players=3) == Rules.of({"preset": preset}, players=3) == rules
+        )
+        assert Table(preset=preset, players=3).rules == rules
+
+
+def test_arrays_are_as_good_as_lists():
+    table = Table(seed=1)
+    deal = [fives_env.tiles.INDEX[tile] for hand in table.hands for tile in hand]
+    deal += [fives_env.tiles.INDEX[tile] for tile in table.boneyard]
+    both = [kind(deal) for kind in (list, np.array)]
+    assert (
+        len(
+            {
+                str(Table(deal=one, scores=s, leader=0))
+                for one in both
+                for s in ([5, 9], np.array([5, 9]))
+            }
+        )
+        == 1
+    )
+
+
+def test_a_player_cannot_change_what_is_legal():
+    """It is handed copies of its own: what it writes there is refused all the same."""
+
+    def forger(views):
+        views.mask[:] = True
+        views.records["hands"][:] = (1 << 28) - 1
+        views.obs[:] = 255
+        views.keys[:] = 0
+        return np.full(len(views.keys), views.rules.n_actions - 1)
+
+    for play in (
+        lambda: evaluate(forger, "random", pairs=4),
+        lambda: FivesEnv(opponents=forger, seat=1).reset(seed=1),
+        lambda: FivesVectorEnv(8, opponents=forger).reset(seed=1),
+    ):
+        with pytest.raises(ValueError, match=r"forger chose action 117, but must choose one of"):
+            play()
+
+
+def test_a_refused_reset_leaves_the_next_game_as_it_was():
+    one, other = FivesEnv(), FivesEnv()
+    one.reset(seed=3), other.reset(seed=3)
+    with pytest.raises(ValueError, match="leader"):
+        one.reset(seed=9, options={"leader": 7})
+    one.reset(), other.reset()
+    assert one.table == other.table
