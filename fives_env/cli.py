@@ -99,11 +99,13 @@ def _evaluate(args: argparse.Namespace) -> None:
 
 
 def _players(_: argparse.Namespace) -> None:
-    from fives_env.players import PLAYERS
+    from fives_env.players import OPTIONS, PLAYERS
 
     grid = Grid(show_header=False)
     for spec, text in PLAYERS.items():
         grid.add_row(spec, text)
+        for option, does in OPTIONS.get(spec, {}).items():
+            grid.add_row(f"  {option}=", does, style="dim")
     Console().print(grid)
 
 

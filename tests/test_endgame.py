@@ -1,5 +1,6 @@
 """Exact play: the solver against plain minimax, against itself with seats swapped, and in play."""
 
+import os
 import random
 
 import numpy as np
@@ -11,6 +12,8 @@ from fives_env.players import make_player
 from fives_env.players.endgame import EndgamePlayer, solve
 from tests.test_players import views_of
 
+#: Endings of each set of rules that brute force looks at.
+COUNT = int(os.environ.get("FIVES_ENDINGS", "12"))
 EVENTS = np.zeros((state.MAX_EVENTS, 5), np.int32)
 
 #: Rules, and the tiles that brute force can bear to have left.
@@ -73,7 +76,7 @@ def after(tables, rules, action):
 @pytest.mark.parametrize(("options", "most"), ENDINGS, ids=str)
 def test_the_solver_agrees_with_minimax(options, most):
     rules = Rules(**options)
-    for table in endings(rules, most, 12, seed=1):
+    for table in endings(rules, most, COUNT, seed=1):
         sign = 1 if table.turn % 2 == 0 else -1
         expected = {a: sign * after(table.state, rules, a) for a in table.legal}
         assert solve(table) == expected

@@ -1,6 +1,7 @@
 """redeal: uniform over all deals that obey what is known, checked against full enumeration."""
 
 import itertools
+import os
 import random
 
 import numpy as np
@@ -8,9 +9,13 @@ import pytest
 from scipy import stats
 
 from fives_env import PRESETS, Rules, Table
-from fives_env.engine import redeal, single, state, ways
-from fives_env.engine.jit import jit
+from fives_env.engine import redeal, single, state, turn, ways
+from fives_env.engine.batch import NO_EVENTS
+from fives_env.engine.deal import below
+from fives_env.engine.jit import i64, jit, popcount
 from fives_env.tiles import SUIT
+
+GAMES = int(os.environ.get("FIVES_GAMES", "500"))
 
 SEATS = [{"players": 2}, {"players": 3}, {"players": 4}, {"players": 4, "teams": True}]
 
@@ -205,6 +210,36 @@ def test_the_true_deal_is_possible(preset, forced):
                 assert hand.bit_count() == table.state["held"][0, other]
                 assert obeys(dealt, other, hand)
             table.play(chance.choice(table.legal))
+
+
+@jit
+def excesses(table, rules, seed, actions, none):
+    """Play a game at random; how often a hand held more than its caps say, and its decisions."""
+    t, r = table[0], rules[0]
+    turn.reset(t, r, np.uint64(seed), np.uint64(0))
+    wrong, n = 0, 0
+    while t["phase"] != state.OVER and n < 2000:
+        for seat in range(i64(r["players"])):
+            hand = i64(t["hands"][seat])
+            for v in range(7):
+                wrong += popcount(hand & SUIT[v]) > t["cap"][seat][v]
+            wrong += popcount(hand & i64(t["barred"])) > t["cap"][seat][7]
+        k = below(np.uint64(seed), n, turn.legal(t, r, actions))
+        turn.act(t, r, i64(actions[k]), none)
+        n += 1
+    return wrong, n
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_the_true_deal_is_never_ruled_out(preset):
+    """Whole games at random; FIVES_GAMES sets their number."""
+    table = state.new_tables(1)
+    for seed in range(GAMES):
+        rules = Rules(preset, **SEATS[seed % len(SEATS)])
+        record = rules.record(("auto", "act")[seed // len(SEATS) % 2])
+        actions = np.zeros(rules.n_actions, np.int32)
+        wrong, decisions = excesses(table, record, seed, actions, NO_EVENTS)
+        assert wrong == 0 and decisions > 10
 
 
 @pytest.mark.parametrize("preset", ["all_fives", "muggins"])

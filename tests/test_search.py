@@ -1,13 +1,15 @@
 """Search: stronger than its play-outs, the same on any number of threads, and no peeking."""
 
+import inspect
 import random
 
 import numpy as np
 import pytest
 
 from fives_env import Rules, Table, evaluate
-from fives_env.players import make_player
-from fives_env.players.endgame import solve
+from fives_env.cli import main
+from fives_env.players import OPTIONS, make_player
+from fives_env.players.endgame import EndgamePlayer, solve
 from fives_env.players.search import SearchPlayer, analyse
 from tests.test_players import SEATS, positions, views_of
 
@@ -157,3 +159,11 @@ def test_names_tell_the_options():
     ):
         assert make_player(spec).name == spec
     assert make_player("search").name == "search:worlds=160,playouts=tactician"
+
+
+def test_the_command_lists_every_option(capsys):
+    for name, kind in {"search": SearchPlayer, "endgame": EndgamePlayer}.items():
+        assert set(OPTIONS[name]) == set(inspect.signature(kind).parameters) - {"threads"}
+    assert main(["players"]) == 0
+    shown = capsys.readouterr().out
+    assert all(f"  {option}= " in shown for options in OPTIONS.values() for option in options)
