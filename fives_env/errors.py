@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 #: Letters of a value that a sentence shows.
 LONGEST = 200
@@ -25,7 +26,7 @@ def one_of(name: str, value: Any, allowed: Iterable[Any]) -> Any:
     Raises:
         ValueError: It is none of them.
     """
-    given = value.item() if isinstance(value, np.generic) else value
+    given = value.item() if is_scalar(value) else value
     for item in allowed:
         same = isinstance(given, type(item)) and isinstance(given, bool) == isinstance(item, bool)
         if same and given == item:
@@ -44,9 +45,34 @@ def options_of(options: Any, allowed: Iterable[str]) -> dict[str, Any]:
     return {one_of("reset option", key, allowed): item for key, item in (options or {}).items()}
 
 
+def whole_numbers(name: str, values: Any, n: int) -> NDArray[np.int64]:
+    """``values`` as an array of ``n`` whole numbers, (n,).
+
+    Raises:
+        ValueError: They are something else.
+    """
+    try:
+        given = np.asarray(values)
+    except ValueError:  # rows of different lengths
+        given = np.asarray(None)
+    if given.shape != (n,) or not np.issubdtype(given.dtype, np.integer):
+        raise ValueError(choice(name, values, f"{n} whole numbers"))
+    if given.dtype == np.uint64:
+        given = np.minimum(given, np.uint64(2**63 - 1))
+    numbers: NDArray[np.int64] = given.astype(np.int64, copy=False)
+    return numbers
+
+
+def is_scalar(value: Any) -> bool:
+    """Whether ``value`` is one of NumPy's scalars, or an array without dimensions."""
+    return isinstance(value, np.generic) or (isinstance(value, np.ndarray) and value.ndim == 0)
+
+
 def is_whole(value: Any) -> bool:
     """Whether ``value`` is a whole number, NumPy's included, and no truth value."""
-    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if isinstance(value, int):
+        return not isinstance(value, bool)
+    return is_scalar(value) and bool(np.issubdtype(value.dtype, np.integer))
 
 
 def whole(name: str, value: Any, least: int, most: int) -> int:
@@ -66,8 +92,8 @@ def real(name: str, value: Any, least: float) -> float:
     Raises:
         ValueError: It is not one.
     """
-    if isinstance(value, np.floating) or is_whole(value):
-        value = float(value)
-    if isinstance(value, float) and least <= value < math.inf:
-        return value
+    given = value.item() if is_scalar(value) else value
+    number = isinstance(given, int | float) and not isinstance(given, bool)
+    if number and least <= given < math.inf:
+        return float(given)
     raise ValueError(choice(name, value, f"a finite number from {least}"))

@@ -189,7 +189,7 @@ def _at_start(kind: type["Table"], data: Mapping[str, Any], events: list[Event])
     table.start(
         table.seed,
         table.game,
-        whole("round", data["round"], 0, 2**32 - 1),
+        whole("round", data["round"], 0, 2**31),
         checks.deal_order(rules, deal),
         whole("leader", data["leader"], 0, rules.players - 1),
         checks.side_scores(rules, scores),

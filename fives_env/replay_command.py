@@ -72,6 +72,7 @@ def _verify(args: argparse.Namespace) -> int:
 
 def _replay(args: argparse.Namespace) -> int:
     record = _game(args.file, args.game)
+    Rules.of(record["rules"])
     if args.round is not None:
         whole("round", args.round, 1, len(record["rounds"]))
     everything = moments(record)

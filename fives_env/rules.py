@@ -309,6 +309,10 @@ class Rules:
         tile, end = divmod(action, self.n_ends)
         return f"{NAMES[tile]}@{end}" if tile < 28 else state.EXTRA[action - 28 * self.n_ends]
 
+    def names_of(self, mask: NDArray[Any]) -> str:
+        """Names of the actions of a mask, (n_actions,), for sentences."""
+        return ", ".join(self.action_name(int(action)) for action in np.flatnonzero(mask))
+
     def action(self, name: str) -> int:
         """Number of an action given by its name.
 
@@ -365,5 +369,4 @@ def _record(rules: Rules, act: bool, one_round: bool) -> NDArray[Any]:
     shown += [min(255, rules.target), min(255, (max(0, rules.target - 255) + 63) // 64)]
     shown += [rules.exact, r["muggins"], r["take"], r["lose"], act, one_round, r["block_rounding"]]
     r["shown"] = shown
-    record.flags.writeable = False
-    return record
+    return np.frombuffer(record.tobytes(), state.RULES)  # nobody can unlock bytes

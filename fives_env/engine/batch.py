@@ -62,6 +62,16 @@ def look(tables, rules, obs, mask, seats, scratch, lo, hi):  # type: ignore[no-u
 
 
 @jit
+def first_illegal(mask, actions):  # type: ignore[no-untyped-def]
+    """The first table whose action is not legal, -1 if all are."""
+    for i in range(len(mask)):
+        action = actions[i]
+        if action < 0 or action >= mask.shape[1] or not mask[i, action]:
+            return i
+    return -1
+
+
+@jit
 def step(tables, rules, actions, before, delta, ended, stats, none, lo, hi):  # type: ignore[no-untyped-def]
     """Do one action at each table; start the next game where one has ended.
 
@@ -111,6 +121,10 @@ def decision_key(t, key):  # type: ignore[no-untyped-def]
 @lru_cache(maxsize=1)
 def _pool() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(os.cpu_count(), "fives")
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_pool.cache_clear)  # a fork inherits the pool, no threads
 
 
 def sliced(kernel: Callable[[int, int, int], Any], n: int, threads: int) -> None:

@@ -91,11 +91,11 @@ class RawEnv(AECEnv[str, Observation, int | None]):
 
     def observation_space(self, agent: str) -> spaces.Space[Any]:
         """Space of an agent's observations, the same object every time."""
-        return self.observation_spaces[agent]
+        return self.observation_spaces[one_of("agent", agent, self.possible_agents)]
 
     def action_space(self, agent: str) -> spaces.Space[Any]:
         """Space of an agent's actions, the same object every time."""
-        return self.action_spaces[agent]
+        return self.action_spaces[one_of("agent", agent, self.possible_agents)]
 
     def reset(self, seed: int | None = None, options: Mapping[str, Any] | None = None) -> None:
         """Start a game.
@@ -212,7 +212,12 @@ class RawEnv(AECEnv[str, Observation, int | None]):
         return {"observation": self._row * self._scale, "action_mask": self._mask(agent)}
 
     def state(self) -> NDArray[np.float32]:
-        """Observations of all seats, seat 0's first: all but the order of the boneyard."""
+        """Observations of all seats, seat 0's first: all but the order of the boneyard.
+
+        Raises:
+            ValueError: There was no reset yet.
+        """
+        self._need_reset("state")
         rows = np.empty((len(self.possible_agents), self._row.size), np.uint8)
         for seat, row in enumerate(rows):
             single.observe(self.table.state, 0, self.table.record, seat, row)

@@ -19,7 +19,7 @@ except ImportError as missing:
 
 from fives_env.engine import view
 from fives_env.envs.versus import Versus
-from fives_env.errors import choice
+from fives_env.errors import choice, one_of
 
 Indices = int | Iterable[int] | None
 
@@ -78,6 +78,7 @@ class SB3VecEnv(VecEnv):
             **options,
         )
         self.rules = self.versus.rules
+        scaled = one_of("scaled", scaled, (False, True))
         self.render_mode = None
         self._scale = view.scale(self.rules) if scaled else None
         self._began = time.time()
@@ -95,11 +96,13 @@ class SB3VecEnv(VecEnv):
         Raises:
             ValueError: Options were set; there are none.
         """
-        for given in self._options:
+        seeds, options = self._seeds, self._options
+        self._reset_seeds()  # what is refused now is not asked for again
+        self._reset_options()
+        for given in options:
             if given:
                 raise ValueError(choice("options", given, "empty"))
-        self.versus.reset(self._seeds)
-        self._reset_seeds()
+        self.versus.reset(seeds)
         return self._shown(self.versus.obs)
 
     def step_async(self, actions: NDArray[np.integer[Any]]) -> None:

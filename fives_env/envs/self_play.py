@@ -6,7 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fives_env.engine import batch, state, view
+from fives_env.errors import whole, whole_numbers
 from fives_env.rules import Rules
+from fives_env.table import SEEDS, IllegalAction
 
 
 class SelfPlay:
@@ -22,6 +24,9 @@ class SelfPlay:
         episode: ``"round"`` makes every round a game of its own, led by lot, from scores of 0.
         threads: Slices that are played at the same time; the result does not depend on it.
         **options: Any option of :class:`Rules`.
+
+    Raises:
+        ValueError: One of these is not what it may be.
 
     Attributes:
         obs: Observations of the seats on turn, uint8 counts, (n, size).
@@ -43,7 +48,9 @@ class SelfPlay:
         **options: Any,
     ) -> None:
         self.rules = Rules.of(rules, **options)
-        self.n, self.threads = n, threads
+        self.n = n = whole("number of tables", n, 1, 10**7)
+        self.threads = threads = whole("threads", threads, 1, 1024)
+        seed = whole("seed", seed, 0, SEEDS - 1)
         self._record = self.rules.record("auto", episode)
         self.tables = state.new_tables(n)
         self.obs = np.zeros((n, view.size(self.rules)), np.uint8)
@@ -77,8 +84,19 @@ class SelfPlay:
         """Do a legal action at each table and renew all arrays.
 
         Args:
-            actions: Whole numbers, (n,), each legal under :attr:`mask`; this is not checked.
+            actions: Whole numbers, (n,), each legal under :attr:`mask`.
+
+        Raises:
+            ValueError: They are no ``n`` whole numbers.
+            IllegalAction: One of them is not legal; nothing has changed.
         """
+        actions = whole_numbers("actions", actions, self.n)
+        i = batch.first_illegal(self.mask.view(np.int8), actions)
+        if i >= 0:
+            raise IllegalAction(
+                f"action {actions[i]} at table {i} is illegal; "
+                f"legal: {self.rules.names_of(self.mask[i])}."
+            )
 
         def run(k: int, lo: int, hi: int) -> None:
             batch.step(

@@ -70,6 +70,7 @@ class FivesVectorEnv(VectorEnv[Array, Array, Array]):
         super().__init__()
         if render_mode is not None:
             raise ValueError(choice("render_mode", render_mode, (None,)))
+        scaled = one_of("scaled", scaled, (False, True))
         modes = {mode.value: mode for mode in AutoresetMode}
         if not isinstance(autoreset_mode, AutoresetMode):
             autoreset_mode = one_of("autoreset_mode", autoreset_mode, modes)
@@ -87,7 +88,9 @@ class FivesVectorEnv(VectorEnv[Array, Array, Array]):
             **options,
         )
         self.rules, self.num_envs = self.versus.rules, self.versus.n
-        self.copy, self.statistics, self._mode = copy, statistics, mode
+        self.copy = one_of("copy", copy, (False, True))
+        self.statistics = one_of("statistics", statistics, (False, True))
+        self._mode = mode
         self._scale = view.scale(self.rules) if scaled else None
         self._shown = np.empty(
             (0 if copy or not scaled else num_envs, view.size(self.rules)), np.float32
@@ -120,7 +123,10 @@ class FivesVectorEnv(VectorEnv[Array, Array, Array]):
         """
         chosen = options_of(options, ("reset_mask",)).get("reset_mask")
         if chosen is not None:
-            mask = np.asarray(chosen)
+            try:
+                mask = np.asarray(chosen)
+            except ValueError:  # rows of different lengths
+                mask = np.asarray(None)
             if mask.dtype != np.bool_ or mask.shape != (self.num_envs,) or not mask.any():
                 allowed = f"{self.num_envs} truth values, not all False"
                 raise ValueError(choice("reset_mask", chosen, allowed))

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from fives_env.engine import batch, state, view
 from fives_env.envs import episode as kernels
 from fives_env.envs.episode import CAST, EPISODE, INFO, SEATS
-from fives_env.errors import choice, is_whole, one_of, whole
+from fives_env.errors import choice, is_whole, one_of, whole, whole_numbers
 from fives_env.players import Player, make_player
 from fives_env.players.ask import ask
 from fives_env.players.compiled import EXTERNAL, CompiledPlayer
@@ -193,7 +193,7 @@ class Versus:
         Args:
             seed: Table ``i`` starts game 0 of seed ``seed + i``, or of the ``i``-th one of a list;
                 None goes on to the next game of its seed, at first of one from the system.
-            chosen: Which tables, (n,); the first time it is always all.
+            chosen: Which tables, (n,); all the first time, and after a step that failed.
 
         Raises:
             ValueError: The seeds are not whole numbers in [0, 2**63), or not one for each table.
@@ -209,7 +209,7 @@ class Versus:
             for i, one in enumerate(given):
                 if one is not None:
                     seeds[i], games[i] = whole("seed", one, 0, 2**63 - 1), 0
-        if chosen is None or not self._begun:
+        if chosen is None or not self._ready:
             chosen = np.ones(self.n, np.bool_)
         self._ready = False
         self._each(self.n, lambda *part: kernels.reset(*self._room, seeds, games, chosen, *part))
@@ -229,10 +229,7 @@ class Versus:
         """
         if not self._ready:
             raise ValueError("step() needs episodes in progress: call reset() first.")
-        given = np.asarray(actions)
-        if given.shape != (self.n,) or given.dtype.kind not in "iu":
-            raise ValueError(choice("actions", actions, f"{self.n} whole numbers"))
-        self._actions[:] = given
+        self._actions[:] = whole_numbers("actions", actions, self.n)
         if self.raising:
             self._refuse_illegal()
         self._ready = False
@@ -249,9 +246,9 @@ class Versus:
             self._room.episodes, self._room.cast["restart"][0], self._room.mask, self._actions
         )
         if i >= 0:
-            legal = ", ".join(self.rules.action_name(int(a)) for a in np.flatnonzero(self.mask[i]))
             raise IllegalAction(
-                f"action {self._actions[i]} at table {i} is illegal; legal: {legal}."
+                f"action {self._actions[i]} at table {i} is illegal; "
+                f"legal: {self.rules.names_of(self.mask[i])}."
             )
 
     def _each(self, n: int, kernel: Callable[..., Any]) -> None:
@@ -288,7 +285,8 @@ class Versus:
 
 
 def _locked(array: NDArray[Any]) -> NDArray[Any]:
-    """The array, but not to be written to."""
-    seen = array.view()
-    seen.flags.writeable = False
-    return seen
+    """The array, but not to be written to, nor to be unlocked."""
+    if not array.size:
+        return array
+    buffer = array.reshape(-1).view(np.uint8).data.toreadonly()
+    return np.frombuffer(buffer, array.dtype).reshape(array.shape)

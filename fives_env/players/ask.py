@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from fives_env.engine import batch, state, view
 from fives_env.engine.jit import i64, jit
 from fives_env.engine.view import encode, redact, write_mask
-from fives_env.errors import choice
+from fives_env.errors import whole_numbers
 from fives_env.players.base import Player, Views
 from fives_env.rules import Rules
 
@@ -69,7 +69,14 @@ def ask(
 
     batch.sliced(look, n, len(scratch))
     legal = mask.copy()  # the player's own may be written to
-    return _checked(player, rules, player.act(views), legal)
+    try:
+        answer = player.act(views)
+    except ValueError:  # says itself what is wrong
+        raise
+    except Exception as error:
+        fault = f"{type(error).__name__}: {error}"
+        raise ValueError(f"player {player.name} failed while it was asked ({fault}).") from error
+    return _checked(player, rules, answer, legal)
 
 
 def _checked(
@@ -77,20 +84,13 @@ def _checked(
 ) -> NDArray[np.int64]:
     """The player's answer as actions, refused if one of them is not legal."""
     n = len(mask)
-    try:
-        actions = np.asarray(answer)
-    except ValueError:  # rows of different lengths
-        actions = np.asarray(None)
-    if actions.shape != (n,) or not np.issubdtype(actions.dtype, np.integer):
-        raise ValueError(
-            choice(f"answer of player {player.name}", answer, f"{n} whole numbers, one a view")
-        )
+    actions = whole_numbers(f"answer of player {player.name}", answer, n)
     known = (actions >= 0) & (actions < rules.n_actions)
     legal = known & mask[np.arange(n), np.where(known, actions, 0)]
     if not legal.all():
         k = int(np.argmin(legal))
-        names = ", ".join(rules.action_name(int(a)) for a in np.flatnonzero(mask[k]))
         raise ValueError(
-            f"player {player.name} chose action {actions[k]}, but must choose one of {names}."
+            f"player {player.name} chose action {actions[k]}, "
+            f"but must choose one of {rules.names_of(mask[k])}."
         )
-    return actions.astype(np.int64)
+    return actions

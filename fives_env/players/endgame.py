@@ -1,7 +1,7 @@
 """``endgame``: exact play once nothing is hidden, and :func:`solve` for a table seen whole."""
 
 import os
-from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,6 @@ from fives_env.players.base import Views
 from fives_env.players.solver import Board, new_board
 from fives_env.players.solver import solve as solve_board
 from fives_env.players.tactician import tactic
-from fives_env.rules import Rules
 from fives_env.table import Table
 
 #: Positions that ``solve`` remembers, and that the player remembers for each thread.
@@ -40,6 +39,9 @@ def solve(table: Table, most: int = MOST) -> dict[int, int]:
     Raises:
         ValueError: The table is over or has more than two sides, or the limit was reached.
     """
+    if not isinstance(table, Table):
+        raise ValueError(choice("table", table, "a Table"))
+    most = whole("most", most, 1, 2**62)
     rules = table.rules
     if rules.sides != 2:
         raise ValueError(choice("sides", rules.sides, "2 to be solved"))
@@ -110,25 +112,35 @@ class EndgamePlayer:
     Args:
         positions: Positions to look at in one decision; beyond them it stays the tactician.
         threads: Slices of a batch that are worked on at the same time; the result is the same.
+
+    Raises:
+        ValueError: One of these is not what it may be.
     """
 
     def __init__(self, positions: int = 1_000_000, threads: int | None = None) -> None:
         self.positions = whole("positions", positions, 1, MOST)
-        self.threads = threads or os.cpu_count() or 1
+        threads = os.cpu_count() or 1 if threads is None else threads
+        self.threads = whole("threads", threads, 1, 1024)
         self.name = "endgame" if positions == 1_000_000 else f"endgame:positions={positions}"
-        self._room = lru_cache(maxsize=4)(self._new_room)
+        self._rooms: dict[int, list[tuple[Board, Deals, NDArray[np.int32]]]] = {}
 
-    def _new_room(self, rules: Rules) -> list[tuple[Board, Deals, NDArray[np.int32]]]:
-        n = rules.n_actions
-        return [
-            (new_board(n, PLAYER_SLOTS, self.positions), new_deals(), np.zeros(n, np.int32))
-            for _ in range(self.threads)
-        ]
+    def _room(self, n: int) -> list[tuple[Board, Deals, NDArray[np.int32]]]:
+        """Room for each thread, under rules of ``n`` actions."""
+        if n not in self._rooms:
+            self._rooms[n] = [
+                (new_board(n, PLAYER_SLOTS, self.positions), new_deals(), np.zeros(n, np.int32))
+                for _ in range(self.threads)
+            ]
+        return self._rooms[n]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All but the room, of which a copy makes its own."""
+        return self.__dict__ | {"_rooms": {}}
 
     def act(self, views: Views) -> NDArray[np.int64]:
         """One legal action for each view."""
         rules = views.rules.record(episode="round")
-        room = self._room(views.rules)
+        room = self._room(views.rules.n_actions)
         chosen = np.zeros(len(views.records), np.int64)
 
         def kernel(slice_: int, lo: int, hi: int) -> None:

@@ -9,7 +9,6 @@ between two sides, play is exact.
 import os
 import time
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from numpy.typing import NDArray
 from fives_env.engine import batch
 from fives_env.engine.jit import i64, jit
 from fives_env.engine.state import PLAY
-from fives_env.errors import choice, whole
+from fives_env.errors import choice, one_of, whole
 from fives_env.players.base import Views
 from fives_env.players.compiled import KINDS
 from fives_env.players.endgame import settled
@@ -33,7 +32,6 @@ from fives_env.players.playouts import (
 )
 from fives_env.players.positions import end_code
 from fives_env.players.tactician import speak_up
-from fives_env.rules import Rules
 from fives_env.table import Table
 
 #: Positions that each thread remembers in exact play, and that it looks at for one world.
@@ -160,8 +158,7 @@ class SearchPlayer:
         ms: int | None = None,
         threads: int | None = None,
     ) -> None:
-        if playouts not in KINDS:
-            raise ValueError(choice("playouts", playouts, KINDS))
+        playouts = one_of("playouts", playouts, KINDS)
         if not isinstance(voids, bool):
             raise ValueError(choice("voids", voids, "yes or no"))
         if ms is not None and worlds is not None:
@@ -179,15 +176,22 @@ class SearchPlayer:
         shown += [f"depth={depth}"] * (depth > 0) + [f"exact={exact}"] * (exact > 0)
         shown += ["voids=no"] * (not voids)
         self.name = f"search:{','.join(shown)}"
-        self._rooms = lru_cache(maxsize=4)(self._new_rooms)
+        self._rooms: dict[int, list[Room]] = {}
 
-    def _new_rooms(self, rules: Rules) -> list[Room]:
-        return [new_room(rules.n_actions, SLOTS, POSITIONS) for _ in range(self.threads)]
+    def _room(self, n: int) -> list[Room]:
+        """Room for each thread, under rules of ``n`` actions."""
+        if n not in self._rooms:
+            self._rooms[n] = [new_room(n, SLOTS, POSITIONS) for _ in range(self.threads)]
+        return self._rooms[n]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All but the room, of which a copy makes its own."""
+        return self.__dict__ | {"_rooms": {}}
 
     def act(self, views: Views) -> NDArray[np.int64]:
         """One legal action for each view."""
         rules = views.rules.record(episode="round")
-        rooms = self._rooms(views.rules)
+        rooms = self._room(views.rules.n_actions)
         chosen = np.zeros(len(views.records), np.int64)
         kind, depth, exact = self._how
 
@@ -250,12 +254,15 @@ class SearchPlayer:
             key: Number from which all randomness comes.
 
         Raises:
-            ValueError: Nobody is on turn.
+            ValueError: Nobody is on turn, or one of these is not what it may be.
         """
+        if not isinstance(table, Table):
+            raise ValueError(choice("table", table, "a Table"))
+        key = whole("key", key, 0, 2**64 - 1)
         if table.turn is None:
             raise ValueError(choice("phase", "over", "one in which somebody is to act"))
         rules = table.rules.record(episode="round")
-        room = self._rooms(table.rules)[0]
+        room = self._room(table.rules.n_actions)[0]
         record = table.redact(table.turn)
         self._compile(record, rules, room)
         n, how, seconds = self._think(record, 0, rules, np.uint64(key), room)
@@ -269,6 +276,12 @@ class SearchPlayer:
         return Analysis(best, values, visits, how == KNOWN, seconds)
 
 
-def analyse(table: Table, **options: Any) -> Analysis:
-    """What a search thinks of the decision at a table; ``options`` are :class:`SearchPlayer`'s."""
-    return SearchPlayer(**options).analyse(table)
+def analyse(table: Table, key: int = 0, **options: Any) -> Analysis:
+    """What a search thinks of the decision at a table.
+
+    Args:
+        table: As :meth:`SearchPlayer.analyse` takes it.
+        key: The same.
+        **options: As :class:`SearchPlayer` takes them.
+    """
+    return SearchPlayer(**options).analyse(table, key)
