@@ -13,7 +13,7 @@ from fives_env.engine import redeal, single, state, turn, ways
 from fives_env.engine.batch import NO_EVENTS
 from fives_env.engine.deal import below
 from fives_env.engine.jit import i64, jit, popcount
-from fives_env.tiles import SUIT
+from fives_env.tiles import NAMES, SUIT, index
 
 GAMES = int(os.environ.get("FIVES_GAMES", "500"))
 
@@ -276,3 +276,17 @@ def test_the_plan_has_room_for_any_hands():
         1000
     )
     assert ways.STATES >= 1000
+
+
+def test_a_tile_that_was_drawn_and_laid_tells_nothing_new():
+    """Only what fits stops the drawing, so the hand still holds none of both ends' suits."""
+    hands = "6-5 6-6 5-5 4-4".split(), "1-0 2-0 3-0 2-1".split()
+    yard = "3-1 6-3".split()
+    used = {*itertools.chain(*hands), *yard}
+    deal = [*itertools.chain(*hands), *yard, *(tile for tile in NAMES if tile not in used)]
+    table = Table(tiles=4, deal=deal, leader=0)
+    table.play(table.rules.action("6-5@0"))
+    assert table.turn == 1 and table.hands[1] == sorted(["6-3", *hands[1], "3-1"], key=index)
+    table.play(next(a for a in table.legal if table.rules.action_name(a).startswith("6-3")))
+    caps = table.redact(0)["cap"][0, 1]
+    assert caps[5] == caps[6] == 0 and caps[3] == 6

@@ -187,16 +187,30 @@ def note_play(t, r, seat, tile):  # type: ignore[no-untyped-def]
     t["laid"][seat] = i64(t["laid"][seat]) | bit
     t["held"][seat] -= 1
     t["passes"] = 0
-    t["drew"] = 0
     t["mover"] = seat
-    cap = t["cap"][seat]
+    lower_caps(t, r, t["cap"][seat], tile)
+    t["drew"] = 0
+    if t["played"] == 0 and lead_rule(t, r) == LEAD_HIGHEST:
+        t["barred"] = above(tile)
+
+
+@jit
+def lower_caps(t, r, cap, tile):  # type: ignore[no-untyped-def]
+    """Note that a seat has one tile less of its suits.
+
+    One that had to draw lays the last tile drawn, since nothing else fits: its hand is what it was
+    before that, and so is all that is known of it.
+    """
+    if t["drew"] and not r["may_draw"]:
+        for v in range(7):
+            cap[v] -= 1
+        cap[7] -= t["barred"] != 0
+        return
     cap[LO[tile]] -= 1
     if LO[tile] != HI[tile]:
         cap[HI[tile]] -= 1
-    if i64(t["barred"]) & bit:
+    if (i64(t["barred"]) >> tile) & 1:
         cap[7] -= 1
-    if t["played"] == 0 and lead_rule(t, r) == LEAD_HIGHEST:
-        t["barred"] = above(tile)
 
 
 @jit
