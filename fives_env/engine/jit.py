@@ -61,17 +61,32 @@ def _cache_folder() -> str:
 CACHE = _cache_folder() if JIT else ""
 
 
-def jit(function: F) -> F:
+def _compiled(function: F, **options: Any) -> F:
     """Compile with the cache on and the GIL released; leave as it is under NUMBA_DISABLE_JIT=1."""
     if not JIT:
         return function
     before = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = CACHE
     try:
-        compiled: F = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
+        options |= {"cache": True, "nogil": True, "error_model": "numpy"}
+        compiled: F = numba.njit(**options)(function)
     finally:
         numba.config.CACHE_DIR = before
     return compiled
+
+
+def jit(function: F) -> F:
+    """Compile a kernel that allocates nothing and returns no array.
+
+    Such a one need not count references to arrays, each of which takes as long as laying a tile;
+    Numba then refuses whatever would allocate.
+    """
+    return _compiled(function, _nrt=False)
+
+
+def jit_allocating(function: F) -> F:
+    """Compile a kernel that may allocate."""
+    return _compiled(function, _nrt=True)
 
 
 if JIT:
