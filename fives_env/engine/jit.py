@@ -84,6 +84,15 @@ def jit(function: F) -> F:
     return _compiled(function, _nrt=False)
 
 
+def inlined(function: F) -> F:
+    """Compile a kernel as :func:`jit` does, and lay it into each of its callers.
+
+    It is for the short ones of every decision: LLVM takes them for too long, and a call with
+    arrays and a return value in memory costs as much as they do.
+    """
+    return _compiled(function, _nrt=False, forceinline=True)
+
+
 def jit_allocating(function: F) -> F:
     """Compile a kernel that may allocate."""
     return _compiled(function, _nrt=True)

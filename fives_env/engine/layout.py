@@ -5,7 +5,7 @@ lie on its long sides still bare: a lone 5-5 shows 5 at each of its two ends. En
 the order in which they open; the set opens 0 and 1.
 """
 
-from fives_env.engine.jit import i64, jit
+from fives_env.engine.jit import i64, inlined, jit
 from fives_env.engine.state import NOBODY, SPIN_ALL, SPIN_FIRST, SPIN_SET
 from fives_env.tiles import HI, LO, PIPS, SUIT
 
@@ -36,7 +36,7 @@ def share_after(t, double, end):  # type: ignore[no-untyped-def]
     return value if (i64(t["cross"]) >> end) & 1 else 2 * value
 
 
-@jit
+@inlined
 def total_after(t, tile, end):  # type: ignore[no-untyped-def]
     """Total of the layout once ``tile`` is laid on ``end``."""
     if t["played"] == 0:
@@ -100,7 +100,7 @@ def join(t, r, double, end):  # type: ignore[no-untyped-def]
         open_cross(t, double)
 
 
-@jit
+@inlined
 def lay(t, r, seat, tile, end):  # type: ignore[no-untyped-def]
     """Put ``tile`` on ``end`` (the set goes to end 0): ends, total, and what fits now."""
     t["total"] = total_after(t, tile, end)
