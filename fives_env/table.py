@@ -198,8 +198,12 @@ class Table:
             ValueError: There is no such seat.
         """
         row = np.empty(view.size(self.rules), np.uint8)
-        single.observe(self.state, 0, self.record, self._seat(seat), row)
+        self.write_observation(self._seat(seat), row)
         return row
+
+    def write_observation(self, seat: int, row: NDArray[np.uint8]) -> None:
+        """Write what :meth:`observe` returns into ``row``; nothing is checked."""
+        single.observe(self.state, 0, self.record, seat, self._actions, self._n, row)
 
     def redact(self, seat: int) -> NDArray[Any]:
         """The record that a seat may see: an array of one ``STATE`` with the rest blanked.

@@ -18,7 +18,7 @@ from fives_env.engine.settle import side_of
 from fives_env.engine.state import BY_BLOCK, OVER
 from fives_env.engine.turn import act
 from fives_env.engine.turn import reset as start
-from fives_env.engine.view import encode, write_mask
+from fives_env.engine.view import show
 
 #: Passed where events are not wanted.
 NO_EVENTS = np.zeros((0, 5), np.int32)
@@ -56,8 +56,7 @@ def look(tables, rules, obs, mask, seats, scratch, lo, hi):  # type: ignore[no-u
     r = rules[0]
     for i in range(lo, hi):
         t = tables[i]
-        encode(t, r, i64(t["turn"]), obs[i])
-        write_mask(t, r, scratch, mask[i])
+        show(t, r, scratch, obs[i], mask[i])
         seats[i] = t["turn"]
 
 

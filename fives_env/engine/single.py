@@ -34,9 +34,9 @@ def legal(tables, i, rules, actions):  # type: ignore[no-untyped-def]
 
 
 @jit
-def observe(tables, i, rules, seat, row):  # type: ignore[no-untyped-def]
-    """Write the observation of a seat; its length."""
-    return view.encode(tables[i], rules[0], seat, row)
+def observe(tables, i, rules, seat, actions, n, row):  # type: ignore[no-untyped-def]
+    """Write the observation of a seat, given the legal ``actions[:n]``; its length."""
+    return view.encode(tables[i], rules[0], seat, actions, n, row)
 
 
 @jit

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pettingzoo import AECEnv
 from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 
-from fives_env.engine import single, view
+from fives_env.engine import view
 from fives_env.envs.rewards import REWARDS
 from fives_env.errors import choice
 from fives_env.rules import Rules
@@ -193,14 +193,14 @@ class RawEnv(AECEnv[str, Observation, int | None]):
     def observe(self, agent: str) -> Observation:
         """What an agent may see, at any time: fresh arrays ``observation`` and ``action_mask``."""
         table = self.table
-        single.observe(table.state, 0, table.record, self._seats[agent], self._row)
+        table.write_observation(self._seats[agent], self._row)
         return {"observation": self._row * self._scale, "action_mask": self._mask(agent)}
 
     def state(self) -> NDArray[np.float32]:
         """Observations of all seats, seat 0's first: all but the order of the boneyard."""
         rows = np.empty((len(self.possible_agents), self._row.size), np.uint8)
         for seat, row in enumerate(rows):
-            single.observe(self.table.state, 0, self.table.record, seat, row)
+            self.table.write_observation(seat, row)
         state: NDArray[np.float32] = (rows * self._scale).ravel()
         return state
 
