@@ -188,7 +188,8 @@ class Table:
     def mask(self) -> NDArray[np.int8]:
         """Action mask of the seat on turn: int8, shape (n_actions,), 1 where legal."""
         mask = np.zeros(self.rules.n_actions, np.int8)
-        mask[self._actions[: self._n]] = 1
+        for action in self.legal:  # few: faster than by an array of them
+            mask[action] = 1
         return mask
 
     def observe(self, seat: int) -> NDArray[np.uint8]:
@@ -229,14 +230,15 @@ class Table:
             self._legal = self._actions[: self._n].tolist()
         if not is_whole(action) or action not in self._legal:
             raise IllegalAction(checks.why_not(self, action))
-        before = self.number("round")
-        n, self._n = single.act(self.state, 0, self.record, int(action), self._ev, self._actions)
+        n, self._n, dealt = single.act(
+            self.state, 0, self.record, int(action), self._ev, self._actions
+        )
         self._legal = None
-        happened = [event_of(row) for row in self._ev[:n].tolist()]
-        if self.number("round") == before:
-            self.events += happened
-        else:
+        happened = [event_of(*row) for row in self._ev[:n].tolist()]
+        if dealt:
             self.events = []
+        else:
+            self.events += happened
         return happened
 
     def clone(self) -> "Table":

@@ -22,9 +22,16 @@ def begin(tables, i, rules):  # type: ignore[no-untyped-def]
 
 @jit
 def act(tables, i, rules, action, ev, actions):  # type: ignore[no-untyped-def]
-    """Do a legal action; the numbers of events in ``ev`` and of legal ``actions`` after it."""
-    n = turn.act(tables[i], rules[0], action, ev)
-    return n, turn.legal(tables[i], rules[0], actions)
+    """Do a legal action.
+
+    Returns:
+        The numbers of events in ``ev`` and of legal ``actions`` after it, and whether it led to the
+        deal of the next round.
+    """
+    t = tables[i]
+    round_ = t["round"]
+    n = turn.act(t, rules[0], action, ev)
+    return n, turn.legal(t, rules[0], actions), t["round"] != round_
 
 
 @jit

@@ -184,11 +184,9 @@ class RawEnv(AECEnv[str, Observation, int | None]):
 
     def _mask(self, agent: str) -> NDArray[np.int8]:
         """Legal actions of the agent on turn; nothing for others, or when the game is over."""
-        mask = np.zeros(self._n_actions, np.int8)
         if agent == self.agent_selection:
-            for action in self.table.legal:
-                mask[action] = 1
-        return mask
+            return self.table.mask()
+        return np.zeros(self._n_actions, np.int8)
 
     def observe(self, agent: str) -> Observation:
         """What an agent may see, at any time: fresh arrays ``observation`` and ``action_mask``."""
