@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fives_env.engine.jit import get8, i64, inlined, jit, lowest, put8
-from fives_env.engine.layout import total_after
+from fives_env.engine.layout import is_double, total_after
 from fives_env.engine.settle import side_of
 from fives_env.engine.state import BLANK, NOBODY, PLAY, RULES
 from fives_env.engine.turn import legal
-from fives_env.tiles import HI, LO
+from fives_env.tiles import LO
 
 #: Raised whenever the fields, their order or their meaning change.
 ENCODING = 1
@@ -148,12 +148,12 @@ def write_set_points(t, r, viewer, most, row, at):  # type: ignore[no-untyped-de
 def write_ends(t, r, most, row, at):  # type: ignore[no-untyped-def]
     """Write the open ends, the total and the doubles that spin; the position behind them."""
     n_ends = 1 << i64(r["bits"])
-    ends = i64(t["ends"])
     counted = not t["muggins"]
     for first in range(0, n_ends, 4):
         shown = 0
-        for end in range(first, min(first + 4, ends)):
-            shown |= 1 << (7 * (end - first) + i64(t["value"][end]))
+        for k in range(4):
+            value = min(7, i64(t["value"][first + k]))  # NOBODY's bit falls off
+            shown |= ((1 << value) & 127) << (7 * k)
         write_set(shown, row, at + 7 * first)
     at += 7 * n_ends
     for first in range(0, n_ends, 8):
@@ -164,7 +164,7 @@ def write_ends(t, r, most, row, at):  # type: ignore[no-untyped-def]
     if n_ends == 16:
         for i in range(i64(t["played"])):
             tile = i64(t["order"][i])
-            if LO[tile] == HI[tile]:
+            if is_double(tile):
                 row[at + LO[tile]] = 1 + t["joined"][LO[tile]]
     elif t["spinner"] != NOBODY:
         row[at + i64(t["spinner"])] = 1 + t["joined"][t["spinner"]]
