@@ -6,7 +6,7 @@ result does not depend on how the tables are sliced. Nothing is allocated.
 
 import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from functools import lru_cache
 from typing import Any
 
@@ -113,11 +113,18 @@ def _pool() -> ThreadPoolExecutor:
 
 
 def sliced(kernel: Callable[[int, int, int], Any], n: int, threads: int) -> None:
-    """Call ``kernel(slice_number, lo, hi)`` for ``threads`` slices of ``n`` tables."""
-    cuts = [n * k // threads for k in range(threads + 1)]
+    """Call ``kernel(slice_number, lo, hi)`` for ``threads`` slices of ``n`` tables.
+
+    The caller works on the first one itself, as waking another thread takes its time.
+    """
     if threads == 1:
         kernel(0, 0, n)
         return
-    jobs = [_pool().submit(kernel, k, cuts[k], cuts[k + 1]) for k in range(threads)]
+    cuts = [n * k // threads for k in range(threads + 1)]
+    jobs = [_pool().submit(kernel, k, cuts[k], cuts[k + 1]) for k in range(1, threads)]
+    try:
+        kernel(0, 0, cuts[1])
+    finally:
+        wait(jobs)
     for job in jobs:
         job.result()

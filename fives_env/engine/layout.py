@@ -50,7 +50,7 @@ def total_after(t, tile, end):  # type: ignore[no-untyped-def]
         return PIPS[tile]
     value = i64(t["value"][end])
     total = i64(t["total"]) - i64(t["counts"][end])
-    total += 2 * value if is_double(tile) else PIPS[tile] - value
+    total += PIPS[tile] - value + value * is_double(tile)
     below = i64(t["shows"][end])
     if is_double(below):
         bare = bare_sides(t, below, end)
