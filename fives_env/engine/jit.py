@@ -78,17 +78,17 @@ def _compiled(function: F, **options: Any) -> F:
 def jit(function: F) -> F:
     """Compile a kernel that allocates nothing and returns no array.
 
-    Such a one need not count references to arrays, each of which takes as long as laying a tile;
-    Numba then refuses whatever would allocate.
+    In return it counts no references to arrays, which would take as long as playing. Numba refuses
+    a kernel that does allocate; :func:`jit_allocating` is for those.
     """
     return _compiled(function, _nrt=False)
 
 
 def inlined(function: F) -> F:
-    """Compile a kernel as :func:`jit` does, and lay it into each of its callers.
+    """Compile a kernel as :func:`jit` does, and copy it into each of its callers.
 
-    It is for the short ones of every decision: LLVM takes them for too long, and a call with
-    arrays and a return value in memory costs as much as they do.
+    It is for short ones that each decision needs and LLVM thinks too long to be copied: a call,
+    with its return value in memory, costs as much as they do.
     """
     return _compiled(function, _nrt=False, forceinline=True)
 
