@@ -90,7 +90,20 @@ def scale(rules: Any) -> NDArray[np.float32]:
 
 
 # Fields are written from the first to the last, eight bytes at a time: those that are too many are
-# overwritten by the next fields, and the last, the rules, fits.
+# overwritten by the next fields, and the last, the rules, fits. Where a mask changes nothing, it
+# tells the compiler that an index is not negative, which would count from the end.
+
+
+@inlined
+def n_players(r):  # type: ignore[no-untyped-def]
+    """Number of seats."""
+    return i64(r["players"]) & 7
+
+
+@inlined
+def end_bits(r):  # type: ignore[no-untyped-def]
+    """Bits of an action that name its end."""
+    return i64(r["bits"]) & 7
 
 
 @inlined
@@ -112,13 +125,13 @@ def write_seat(seat, viewer, players, row, at):  # type: ignore[no-untyped-def]
 @inlined
 def turned(seat, players):  # type: ignore[no-untyped-def]
     """``seat`` modulo ``players`` for seats below twice that, without a division."""
-    return seat - players if seat >= players else seat
+    return (seat - players if seat >= players else seat) & 3
 
 
 @inlined
 def write_points(t, r, viewer, most, actions, n, row, at):  # type: ignore[no-untyped-def]
     """Write the points of each placement open to the viewer; the position behind them."""
-    bits = i64(r["bits"])
+    bits = end_bits(r)
     extra = 28 << bits
     row[at : at + extra] = 0
     if t["muggins"] or t["turn"] != viewer or t["phase"] != PLAY:
@@ -141,13 +154,13 @@ def write_set_points(t, r, viewer, most, row, at):  # type: ignore[no-untyped-de
     while tiles:
         tile = lowest(tiles)
         tiles &= tiles - 1
-        row[at + (tile << i64(r["bits"]))] = min(most, i64(r["points"][total_after(t, tile, 0)]))
+        row[at + (tile << end_bits(r))] = min(most, i64(r["points"][total_after(t, tile, 0)]))
 
 
 @inlined
 def write_ends(t, r, most, row, at):  # type: ignore[no-untyped-def]
     """Write the open ends, the total and the doubles that spin; the position behind them."""
-    n_ends = 1 << i64(r["bits"])
+    n_ends = 1 << end_bits(r)
     counted = not t["muggins"]
     for first in range(0, n_ends, 4):
         shown = 0
@@ -174,7 +187,7 @@ def write_ends(t, r, most, row, at):  # type: ignore[no-untyped-def]
 @inlined
 def write_scores(t, r, viewer, row, at):  # type: ignore[no-untyped-def]
     """Write each seat's distance to the target: exact to 255, then in steps of 64 above that."""
-    players = i64(r["players"])
+    players = n_players(r)
     for k in range(players):
         side = side_of(r, turned(viewer + k, players))
         to_go = max(0, i64(r["target"]) - i64(t["scores"][side]))
@@ -189,7 +202,7 @@ def encode(t, r, viewer, actions, n, row):  # type: ignore[no-untyped-def]
 
     ``actions[:n]`` are the legal actions of the seat on turn.
     """
-    players = i64(r["players"])
+    players = n_players(r)
     most = 100 if r["bits"] == 4 else 40
     hand = i64(t["hands"][viewer])
     laid = t["laid"]
