@@ -89,9 +89,9 @@ def scale(rules: Any) -> NDArray[np.float32]:
     return factors
 
 
-# Fields are written from the first to the last, eight bytes at a time: those that are too many are
-# overwritten by the next fields, and the last, the rules, fits. Where a mask changes nothing, it
-# tells the compiler that an index is not negative, which would count from the end.
+# Fields are written from the first to the last, mostly eight bytes at a time: what is too much is
+# overwritten by the fields behind, and the last one, the rules, fits exactly. Masks that change
+# nothing (`& 7`) tell the compiler that an index is not negative, which would count from the end.
 
 
 @inlined
@@ -107,7 +107,7 @@ def end_bits(r):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def write_set(bits, row, at):  # type: ignore[no-untyped-def]
+def write_bits(bits, row, at):  # type: ignore[no-untyped-def]
     """Write a set of up to 28 bits, mostly tiles, as 28 bytes; the position behind them."""
     for k in range(4):
         put8(row, at + 8 * k, SPREAD[(bits >> (8 * k)) & 255])
@@ -167,7 +167,7 @@ def write_ends(t, r, most, row, at):  # type: ignore[no-untyped-def]
         for k in range(4):
             value = min(7, i64(t["value"][first + k]))  # NOBODY's bit falls off
             shown |= ((1 << value) & 127) << (7 * k)
-        write_set(shown, row, at + 7 * first)
+        write_bits(shown, row, at + 7 * first)
     at += 7 * n_ends
     for first in range(0, n_ends, 8):
         put8(row, at + first, get8(t["counts"], first) if counted else 0)
@@ -207,10 +207,10 @@ def encode(t, r, viewer, actions, n, row):  # type: ignore[no-untyped-def]
     hand = i64(t["hands"][viewer])
     laid = t["laid"]
     seen = hand | i64(laid[0]) | i64(laid[1]) | i64(laid[2]) | i64(laid[3])
-    at = write_set(hand, row, 0)
-    at = write_set(i64(r["everything"]) & ~seen, row, at)
+    at = write_bits(hand, row, 0)
+    at = write_bits(i64(r["everything"]) & ~seen, row, at)
     for k in range(players):
-        at = write_set(i64(laid[turned(viewer + k, players)]), row, at)
+        at = write_bits(i64(laid[turned(viewer + k, players)]), row, at)
     at = write_points(t, r, viewer, most, actions, n, row, at)
     at = write_ends(t, r, most, row, at)
     row[at] = i64(t["tiles"]) - i64(t["top"])
@@ -220,7 +220,7 @@ def encode(t, r, viewer, actions, n, row):  # type: ignore[no-untyped-def]
     at += players
     for k in range(players):
         at = write_cap(t["cap"][turned(viewer + k, players)], row, at)
-    at = write_set(i64(t["barred"]), row, at)
+    at = write_bits(i64(t["barred"]), row, at)
     at = write_scores(t, r, viewer, row, at)
     partner = turned(viewer + i64(r["sides"]), players)
     at = write_seat(partner if partner != viewer else NOBODY, viewer, players, row, at)
