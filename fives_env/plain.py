@@ -26,6 +26,7 @@ As one seat sees it, None stands for all that it may not know.
 """
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -59,9 +60,9 @@ class Event(NamedTuple):
     points: int
 
 
-def event_of(row: list[int]) -> Event:
+@lru_cache(maxsize=1 << 14)
+def event_of(do: int, seat: int, tile: int, end: int, points: int) -> Event:
     """The event in a row of the engine's buffer."""
-    do, seat, tile, end, points = row
     return Event(
         seat if seat >= 0 else None,
         state.DEEDS[do],

@@ -188,7 +188,8 @@ class Table:
     def mask(self) -> NDArray[np.int8]:
         """Action mask of the seat on turn: int8, shape (n_actions,), 1 where legal."""
         mask = np.zeros(self.rules.n_actions, np.int8)
-        mask[self._actions[: self._n]] = 1
+        for action in self.legal:  # few: faster than by an array of them
+            mask[action] = 1
         return mask
 
     def observe(self, seat: int) -> NDArray[np.uint8]:
@@ -198,8 +199,12 @@ class Table:
             ValueError: There is no such seat.
         """
         row = np.empty(view.size(self.rules), np.uint8)
-        single.observe(self.state, 0, self.record, self._seat(seat), row)
+        self.write_observation(self._seat(seat), row)
         return row
+
+    def write_observation(self, seat: int, row: NDArray[np.uint8]) -> None:
+        """Write what :meth:`observe` returns into ``row``; nothing is checked."""
+        single.observe(self.state, 0, self.record, seat, self._actions, self._n, row)
 
     def redact(self, seat: int) -> NDArray[Any]:
         """The record that a seat may see: an array of one ``STATE`` with the rest blanked.
@@ -225,14 +230,15 @@ class Table:
             self._legal = self._actions[: self._n].tolist()
         if not is_whole(action) or action not in self._legal:
             raise IllegalAction(checks.why_not(self, action))
-        before = self.number("round")
-        n, self._n = single.act(self.state, 0, self.record, int(action), self._ev, self._actions)
+        n, self._n, dealt = single.act(
+            self.state, 0, self.record, int(action), self._ev, self._actions
+        )
         self._legal = None
-        happened = [event_of(row) for row in self._ev[:n].tolist()]
-        if self.number("round") == before:
-            self.events += happened
-        else:
+        happened = [event_of(*row) for row in self._ev[:n].tolist()]
+        if dealt:
             self.events = []
+        else:
+            self.events += happened
         return happened
 
     def clone(self) -> "Table":

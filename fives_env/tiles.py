@@ -29,9 +29,13 @@ def as_mask(tiles: list[int]) -> int:
     return sum(1 << tile for tile in tiles)
 
 
-#: The tiles of each suit (value 0 to 6), and all doubles.
+#: The tiles of each suit (value 0 to 6).
 SUIT = np.array(
     [as_mask([i for i, pair in enumerate(_PAIRS) if v in pair]) for v in range(7)], np.int64
+)
+#: The tiles of each set of suits, bit ``v`` for value ``v``.
+SUITS = np.array(
+    [np.bitwise_or.reduce(SUIT[[v for v in range(7) if suits >> v & 1]]) for suits in range(128)]
 )
 DOUBLES = as_mask([i for i, (lo, hi) in enumerate(_PAIRS) if lo == hi])
 

@@ -8,9 +8,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numba
+import numpy as np
 import pytest
 
 import fives_env
+from fives_env.engine.jit import JIT, get8, jit, jit_allocating, put8
 
 PACKAGE = Path(fives_env.__file__).parent
 
@@ -136,6 +139,28 @@ def test_two_processes_that_add_to_one_cache_at_once(tmp_path):
     both = [begin("i"), begin("f")]
     assert [process.communicate(timeout=300)[0] for process in both] == ["[1.5] 0\n"] * 2
     assert begin("if").communicate(timeout=300)[0] == "[1.5, 1.5] 2\n"
+
+
+@pytest.mark.skipif(not JIT, reason="nothing is compiled")
+def test_a_kernel_that_would_allocate_is_refused():
+    @jit
+    def kernel(n):
+        return np.zeros(n).sum()
+
+    with pytest.raises(numba.core.errors.NumbaError):
+        kernel(3)
+    assert jit_allocating(kernel.py_func)(3) == 0
+
+
+def test_eight_bytes_at_a_time_are_written_and_read_back_anywhere():
+    @jit
+    def copy(source, target, at):
+        put8(target, at, get8(source, at))
+
+    source = np.arange(250, 266).astype(np.uint8)
+    target = np.zeros(16, np.uint8)
+    copy(source, target, 3)
+    assert target.tolist() == [0] * 3 + source[3:11].tolist() + [0] * 5
 
 
 def test_importing_leaves_the_callers_numba_settings_alone():

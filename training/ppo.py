@@ -44,7 +44,7 @@ from torch.utils.tensorboard import SummaryWriter
 import fives_env
 from fives_env.arena import evaluate
 from fives_env.engine import view
-from fives_env.engine.jit import jit
+from fives_env.engine.jit import jit_allocating
 from fives_env.envs.self_play import SelfPlay
 from fives_env.errors import choice, is_whole
 from fives_env.players import checkpoint
@@ -227,7 +227,7 @@ def masked_log_softmax(logits: Tensor, mask: Tensor) -> Tensor:
 # --------------------------------------------------------------------------------------- advantages
 
 
-@jit
+@jit_allocating
 def advantages(delta, ended, seats, values, next_seats, next_values, gae_lambda, out, known):
     """Generalised advantages (Schulman 2016) over each seat's own decisions; T steps at N tables.
 

@@ -18,7 +18,7 @@ import tyro
 from numpy.typing import NDArray
 
 from fives_env.engine import batch, state
-from fives_env.engine.jit import i64, jit
+from fives_env.engine.jit import i64, jit_allocating
 from fives_env.engine.state import OVER, PLAY
 from fives_env.engine.turn import act, legal
 from fives_env.engine.turn import reset as start
@@ -63,7 +63,7 @@ class Settings:
     zero: bool = False
 
 
-@jit
+@jit_allocating
 def play_rounds(tables, rules, weights, seed, first, margins, actions, lo, hi):  # type: ignore[no-untyped-def]
     """Play the rounds ``lo`` to ``hi``: the first weights on each side in turn, the second else."""
     r = rules[0]

@@ -14,7 +14,7 @@ from fives_env.engine.jit import i64, jit
 from fives_env.engine.state import OVER
 from fives_env.engine.turn import act, legal
 from fives_env.engine.turn import reset as start
-from fives_env.engine.view import encode, write_mask
+from fives_env.engine.view import show
 from fives_env.rules import Rules
 from fives_env.table import Table
 
@@ -35,11 +35,7 @@ def play(tables, rules, obs, mask, steps, key, none, scratch, lo, hi):  # type: 
     for step in range(steps):
         for i in range(lo, hi):
             t = tables[i]
-            if len(obs):
-                encode(t, r, i64(t["turn"]), obs[i])
-                n = write_mask(t, r, scratch, mask[i])
-            else:
-                n = legal(t, r, scratch)
+            n = show(t, r, scratch, obs[i], mask[i]) if len(obs) else legal(t, r, scratch)
             decisions += scratch[0] < extra
             act(t, r, i64(scratch[below(key, i * steps + step, n)]), none)
             if t["phase"] == OVER:

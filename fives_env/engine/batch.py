@@ -6,7 +6,7 @@ result does not depend on how the tables are sliced. Nothing is allocated.
 
 import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from functools import lru_cache
 from typing import Any
 
@@ -18,7 +18,7 @@ from fives_env.engine.settle import side_of
 from fives_env.engine.state import BY_BLOCK, OVER
 from fives_env.engine.turn import act
 from fives_env.engine.turn import reset as start
-from fives_env.engine.view import encode, write_mask
+from fives_env.engine.view import show
 
 #: Passed where events are not wanted.
 NO_EVENTS = np.zeros((0, 5), np.int32)
@@ -56,8 +56,7 @@ def look(tables, rules, obs, mask, seats, scratch, lo, hi):  # type: ignore[no-u
     r = rules[0]
     for i in range(lo, hi):
         t = tables[i]
-        encode(t, r, i64(t["turn"]), obs[i])
-        write_mask(t, r, scratch, mask[i])
+        show(t, r, scratch, obs[i], mask[i])
         seats[i] = t["turn"]
 
 
@@ -128,11 +127,18 @@ if hasattr(os, "register_at_fork"):
 
 
 def sliced(kernel: Callable[[int, int, int], Any], n: int, threads: int) -> None:
-    """Call ``kernel(slice_number, lo, hi)`` for ``threads`` slices of ``n`` tables."""
-    cuts = [n * k // threads for k in range(threads + 1)]
+    """Call ``kernel(slice_number, lo, hi)`` for ``threads`` slices of ``n`` tables.
+
+    The caller works on the first one itself, as waking another thread takes its time.
+    """
     if threads == 1:
         kernel(0, 0, n)
         return
-    jobs = [_pool().submit(kernel, k, cuts[k], cuts[k + 1]) for k in range(threads)]
+    cuts = [n * k // threads for k in range(threads + 1)]
+    jobs = [_pool().submit(kernel, k, cuts[k], cuts[k + 1]) for k in range(1, threads)]
+    try:
+        kernel(0, 0, cuts[1])
+    finally:
+        wait(jobs)
     for job in jobs:
         job.result()

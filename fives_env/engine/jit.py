@@ -1,4 +1,4 @@
-"""How every kernel is compiled, and the three bit operations that need a compiler's help.
+"""How every kernel is compiled, and the few operations that need a compiler's help.
 
 Numba's on-disk cache does not notice that a *called* function in another module changed, so the
 cache lies in a folder named by a hash of this package's sources: a changed line anywhere means a
@@ -77,18 +77,41 @@ class _Cache(FunctionCache):  # type: ignore[misc]
             super().save_overload(sig, data)
 
 
-def jit(function: F) -> F:
+def _compiled(function: F, **options: Any) -> F:
     """Compile with the cache on and the GIL released; leave as it is under NUMBA_DISABLE_JIT=1."""
     if not JIT:
         return function
     before = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = CACHE
     try:
-        compiled = numba.njit(nogil=True, error_model="numpy")(function)
+        compiled = numba.njit(nogil=True, error_model="numpy", **options)(function)
         compiled._cache = _Cache(function)  # what cache=True does with Numba's own
     finally:
         numba.config.CACHE_DIR = before
     return compiled  # type: ignore[no-any-return]
+
+
+def jit(function: F) -> F:
+    """Compile a kernel that allocates nothing and returns no array.
+
+    In return it counts no references to arrays, which would take as long as playing. Numba refuses
+    a kernel that does allocate; :func:`jit_allocating` is for those.
+    """
+    return _compiled(function, _nrt=False)
+
+
+def inlined(function: F) -> F:
+    """Compile a kernel as :func:`jit` does, and copy it into each of its callers.
+
+    It is for short ones that each decision needs and LLVM thinks too long to be copied: a call,
+    with its return value in memory, costs as much as they do.
+    """
+    return _compiled(function, _nrt=False, forceinline=True)
+
+
+def jit_allocating(function: F) -> F:
+    """Compile a kernel that may allocate."""
+    return _compiled(function, _nrt=True)
 
 
 if JIT:
@@ -109,6 +132,31 @@ if JIT:
 
         return types.int64(types.int64), codegen
 
+    def _eight_bytes(context: Any, builder: Any, array: Any, args: Any) -> Any:
+        """LLVM pointer to the bytes from an index on, taken for an integer that lies anywhere."""
+        from llvmlite import ir
+        from numba.core import cgutils
+
+        data = context.make_array(array)(context, builder, args[0]).data
+        at = cgutils.pointer_add(builder, data, args[1])
+        return builder.bitcast(at, ir.IntType(64).as_pointer())
+
+    @intrinsic
+    def get8(typingctx: Any, array: Any, at: Any) -> Any:  # noqa: D103
+        def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+            return builder.load(_eight_bytes(context, builder, sig.args[0], args), align=1)
+
+        return types.int64(array, types.int64), codegen
+
+    @intrinsic
+    def put8(typingctx: Any, array: Any, at: Any, word: Any) -> Any:  # noqa: D103
+        def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+            at = _eight_bytes(context, builder, sig.args[0], args)
+            builder.store(args[2], at, align=1)
+            return context.get_dummy_value()
+
+        return types.void(array, types.int64, types.int64), codegen
+
     @jit
     def mul64(a: Any, b: Any) -> Any:
         """Product of two uint64 modulo 2**64."""
@@ -128,6 +176,14 @@ else:
     def lowest(mask: Any) -> Any:
         """Index of the lowest bit set in a positive integer."""
         return (int(mask) & -int(mask)).bit_length() - 1
+
+    def get8(array: Any, at: Any) -> Any:
+        """Eight bytes of a uint8 array from ``at`` on as one int64, lowest byte first."""
+        return int.from_bytes(array[at : at + 8].tobytes(), "little", signed=True)
+
+    def put8(array: Any, at: Any, word: Any) -> None:
+        """Write an int64 as eight bytes of a uint8 array from ``at`` on, lowest byte first."""
+        array[at : at + 8] = np.frombuffer(int(word).to_bytes(8, "little", signed=True), np.uint8)
 
     def mul64(a: Any, b: Any) -> Any:
         """Product of two uint64 modulo 2**64."""

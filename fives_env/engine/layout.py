@@ -5,9 +5,15 @@ lie on its long sides still bare: a lone 5-5 shows 5 at each of its two ends. En
 the order in which they open; the set opens 0 and 1.
 """
 
-from fives_env.engine.jit import i64, jit
+from fives_env.engine.jit import i64, inlined, jit, lowest
 from fives_env.engine.state import NOBODY, SPIN_ALL, SPIN_FIRST, SPIN_SET
-from fives_env.tiles import HI, LO, PIPS, SUIT
+from fives_env.tiles import DOUBLES, HI, LO, PIPS, SUITS
+
+
+@inlined
+def is_double(tile):  # type: ignore[no-untyped-def]
+    """Whether the two halves of a tile are equal."""
+    return (DOUBLES >> tile) & 1
 
 
 @jit
@@ -19,11 +25,12 @@ def bare_sides(t, double, end):  # type: ignore[no-untyped-def]
         sides = (1 << i64(t["ends"])) - 1
     else:
         return 0  # it was joined by one long side, and `end` is the other
+    sides &= ~(i64(t["cross"]) | (1 << end))
     bare = 0
-    cross = i64(t["cross"])
-    for e in range(i64(t["ends"])):
-        if (sides >> e) & 1 and e != end and t["shows"][e] == double and not (cross >> e) & 1:
-            bare |= 1 << e
+    while sides:
+        e = lowest(sides)
+        sides &= sides - 1
+        bare |= (t["shows"][e] == double) << e
     return bare
 
 
@@ -36,22 +43,22 @@ def share_after(t, double, end):  # type: ignore[no-untyped-def]
     return value if (i64(t["cross"]) >> end) & 1 else 2 * value
 
 
-@jit
+@inlined
 def total_after(t, tile, end):  # type: ignore[no-untyped-def]
     """Total of the layout once ``tile`` is laid on ``end``."""
     if t["played"] == 0:
         return PIPS[tile]
     value = i64(t["value"][end])
     total = i64(t["total"]) - i64(t["counts"][end])
-    total += 2 * value if LO[tile] == HI[tile] else PIPS[tile] - value
+    total += PIPS[tile] - value + value * is_double(tile)
     below = i64(t["shows"][end])
-    if LO[below] == HI[below]:
+    if is_double(below):
         bare = bare_sides(t, below, end)
         if bare:
             share = share_after(t, below, end)
-            for e in range(i64(t["ends"])):
-                if (bare >> e) & 1:
-                    total += share - i64(t["counts"][e])
+            while bare:
+                total += share - i64(t["counts"][lowest(bare)])
+                bare &= bare - 1
     return total
 
 
@@ -89,18 +96,19 @@ def join(t, r, double, end):  # type: ignore[no-untyped-def]
     """Tell a double on the layout that a tile is laid on its side ``end``."""
     bare = bare_sides(t, double, end)
     share = share_after(t, double, end)
-    for e in range(i64(t["ends"])):
-        if (bare >> e) & 1:
-            t["counts"][e] = share
+    both_joined = bare == 0
+    while bare:
+        t["counts"][lowest(bare)] = share
+        bare &= bare - 1
     value = LO[double]
     t["joined"][value] += 1
     on_long_side = not (i64(t["cross"]) >> end) & 1
     is_spinner = r["spinner"] == SPIN_ALL or t["spinner"] == value
-    if on_long_side and not bare and is_spinner and not r["at_once"]:
+    if on_long_side and both_joined and is_spinner and not r["at_once"]:
         open_cross(t, double)
 
 
-@jit
+@inlined
 def lay(t, r, seat, tile, end):  # type: ignore[no-untyped-def]
     """Put ``tile`` on ``end`` (the set goes to end 0): ends, total, and what fits now."""
     t["total"] = total_after(t, tile, end)
@@ -114,7 +122,7 @@ def lay(t, r, seat, tile, end):  # type: ignore[no-untyped-def]
     else:
         value = i64(t["value"][end])
         below = i64(t["shows"][end])
-        if LO[below] == HI[below]:
+        if is_double(below):
             join(t, r, below, end)
         t["cross"] = i64(t["cross"]) & ~(1 << end)
         if lo == hi:
@@ -131,10 +139,7 @@ def lay(t, r, seat, tile, end):  # type: ignore[no-untyped-def]
     t["how"][played] = seat * 16 + end
     t["played"] = played + 1
     suits = 0
-    fits = 0
     for e in range(i64(t["ends"])):
-        value = i64(t["value"][e])
-        suits |= 1 << value
-        fits |= SUIT[value]
+        suits |= 1 << i64(t["value"][e])
     t["suits"] = suits
-    t["fits"] = fits
+    t["fits"] = SUITS[suits]

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fives_env.engine.deal import below, mix
-from fives_env.engine.jit import i64, jit, lowest, popcount
+from fives_env.engine.jit import i64, jit, jit_allocating, lowest, popcount
 from fives_env.engine.layout import lay
 from fives_env.engine.state import ANNOUNCE, CALL, NOBODY
 from fives_env.engine.ways import (
@@ -184,7 +184,7 @@ def deal(t, r, plans, left, ways, key):  # type: ignore[no-untyped-def]
     return False
 
 
-@jit
+@jit_allocating
 def redeal(t, r, key):  # type: ignore[no-untyped-def]
     """Fill in a redacted record, in place, with a deal drawn uniformly from those it allows.
 

@@ -2,7 +2,7 @@
 
 from fives_env.engine.deal import hand_out, shuffled_deal
 from fives_env.engine.events import emit
-from fives_env.engine.jit import i64, jit, lowest
+from fives_env.engine.jit import i64, inlined, jit, lowest
 from fives_env.engine.lead import find_leader
 from fives_env.engine.state import (
     BLOCK_DIFFERENCE,
@@ -118,7 +118,7 @@ def finish(t):  # type: ignore[no-untyped-def]
     t["turn"] = NOBODY
 
 
-@jit
+@inlined
 def won(t, r, ev, n):  # type: ignore[no-untyped-def]
     """End the game if a side has reached the target: the highest score wins, equal ones share."""
     best = -1

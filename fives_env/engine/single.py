@@ -22,9 +22,16 @@ def begin(tables, i, rules):  # type: ignore[no-untyped-def]
 
 @jit
 def act(tables, i, rules, action, ev, actions):  # type: ignore[no-untyped-def]
-    """Do a legal action; the numbers of events in ``ev`` and of legal ``actions`` after it."""
-    n = turn.act(tables[i], rules[0], action, ev)
-    return n, turn.legal(tables[i], rules[0], actions)
+    """Do a legal action.
+
+    Returns:
+        The numbers of events in ``ev`` and of legal ``actions`` after it, and whether it led to the
+        deal of the next round.
+    """
+    t = tables[i]
+    round_ = t["round"]
+    n = turn.act(t, rules[0], action, ev)
+    return n, turn.legal(t, rules[0], actions), t["round"] != round_
 
 
 @jit
@@ -34,9 +41,9 @@ def legal(tables, i, rules, actions):  # type: ignore[no-untyped-def]
 
 
 @jit
-def observe(tables, i, rules, seat, row):  # type: ignore[no-untyped-def]
-    """Write the observation of a seat; its length."""
-    return view.encode(tables[i], rules[0], seat, row)
+def observe(tables, i, rules, seat, actions, n, row):  # type: ignore[no-untyped-def]
+    """Write the observation of a seat, given the legal ``actions[:n]``; its length."""
+    return view.encode(tables[i], rules[0], seat, actions, n, row)
 
 
 @jit

@@ -6,7 +6,7 @@ rows (do, seat, tile, end, points), from row ``n`` on, where it has room; the ne
 
 from fives_env.engine.deal import shuffled_deal
 from fives_env.engine.events import emit
-from fives_env.engine.jit import i64, jit, lowest
+from fives_env.engine.jit import i64, inlined, jit, lowest
 from fives_env.engine.layout import lay
 from fives_env.engine.lead import above, lead_rule, must_set
 from fives_env.engine.settle import (
@@ -50,7 +50,7 @@ from fives_env.engine.state import (
     SET,
     SILENT,
 )
-from fives_env.tiles import HI, LO
+from fives_env.tiles import HI, LO, SUIT
 
 
 @jit
@@ -112,10 +112,8 @@ def legal(t, r, out_):  # type: ignore[no-untyped-def]
         tile = lowest(tiles)
         tiles &= tiles - 1
         for end in range(ends):
-            value = t["value"][end]
-            if LO[tile] == value or HI[tile] == value:
-                out_[n] = (tile << bits) + end
-                n += 1
+            out_[n] = (tile << bits) + end
+            n += (SUIT[t["value"][end]] >> tile) & 1  # without a branch, which would be a guess
     if n == 0 or r["may_draw"]:
         if can_draw(t, r):
             out_[n] = extra + A_DRAW
@@ -179,7 +177,7 @@ def pass_turn(t, r, ev, n):  # type: ignore[no-untyped-def]
     return n
 
 
-@jit
+@inlined
 def note_play(t, r, seat, tile):  # type: ignore[no-untyped-def]
     """Move a tile from a hand to the layout's side of the books, and what is known with it."""
     bit = 1 << tile
@@ -213,7 +211,7 @@ def lower_caps(t, r, cap, tile):  # type: ignore[no-untyped-def]
         cap[7] -= 1
 
 
-@jit
+@inlined
 def place(t, r, action, ev, n):  # type: ignore[no-untyped-def]
     """Lay a tile, count, and award or ask; ``(events, one)`` as :func:`award_placement` has it."""
     bits = i64(r["bits"])
@@ -308,7 +306,7 @@ def forced_move(t, r):  # type: ignore[no-untyped-def]
     return A_DRAW if can_draw(t, r) else A_PASS
 
 
-@jit
+@inlined
 def play_forced(t, r, move, ev, n):  # type: ignore[no-untyped-def]
     """Draw or pass as ``move`` says (-1: neither), then as long as nothing else can be done."""
     if move < 0:

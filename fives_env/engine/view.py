@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fives_env.engine.jit import i64, jit, lowest
-from fives_env.engine.layout import total_after
+from fives_env.engine.jit import get8, i64, inlined, jit, lowest, put8
+from fives_env.engine.layout import is_double, total_after
+from fives_env.engine.settle import side_of
 from fives_env.engine.state import BLANK, NOBODY, PLAY, RULES
-from fives_env.engine.turn import legal, playable
-from fives_env.tiles import HI, LO
+from fives_env.engine.turn import legal
+from fives_env.tiles import LO
 
 #: Raised whenever the fields, their order or their meaning change.
 ENCODING = 1
@@ -52,8 +53,10 @@ SHOWN_MAX = np.array(
     [14, 6, 3, 1, 3, 3, 2, 2, 1, 1, 1, 3, 2, 3, 3, 255, 255, 1, 2, 1, 1, 1, 1, 3], np.float32
 )
 
-#: The bits of each byte as bytes, lowest first.
-BITS = np.array([[byte >> bit & 1 for bit in range(8)] for byte in range(256)], np.uint8)
+#: The bits of each byte as eight bytes, lowest first.
+SPREAD = np.array(
+    [sum((byte >> bit & 1) << (8 * bit) for bit in range(8)) for byte in range(256)], np.int64
+)
 
 
 def largest_total(n_ends: int) -> int:
@@ -86,90 +89,107 @@ def scale(rules: Any) -> NDArray[np.float32]:
     return factors
 
 
-@jit
-def write_tiles(mask, row, at):  # type: ignore[no-untyped-def]
-    """Write a set of tiles as 28 bytes; the position behind them.
+# Fields are written from the first to the last, mostly eight bytes at a time: what is too much is
+# overwritten by the fields behind, and the last one, the rules, fits exactly. Masks that change
+# nothing (`& 7`) tell the compiler that an index is not negative, which would count from the end.
 
-    Four more bytes are zeroed, which is faster: what follows must be written after.
-    """
-    part = row[at : at + 32]
+
+@inlined
+def n_players(r):  # type: ignore[no-untyped-def]
+    """Number of seats."""
+    return i64(r["players"]) & 7
+
+
+@inlined
+def end_bits(r):  # type: ignore[no-untyped-def]
+    """Bits of an action that name its end."""
+    return i64(r["bits"]) & 7
+
+
+@inlined
+def write_bits(bits, row, at):  # type: ignore[no-untyped-def]
+    """Write a set of up to 28 bits, mostly tiles, as 28 bytes; the position behind them."""
     for k in range(4):
-        bits = BITS[(mask >> (8 * k)) & 255]
-        for tile in range(8):
-            part[8 * k + tile] = bits[tile]
+        put8(row, at + 8 * k, SPREAD[(bits >> (8 * k)) & 255])
     return at + 28
 
 
-@jit
+@inlined
 def write_seat(seat, viewer, players, row, at):  # type: ignore[no-untyped-def]
     """Write a seat, or none, one-hot and relative to the viewer; the position behind it."""
-    for k in range(players):
-        row[at + k] = 0
-    if seat != NOBODY:
-        row[at + turned(seat - viewer + players, players)] = 1
+    k = turned(seat - viewer + players, players)
+    put8(row, at, 1 << (8 * k) if seat != NOBODY else 0)
     return at + players
 
 
-@jit
+@inlined
 def turned(seat, players):  # type: ignore[no-untyped-def]
     """``seat`` modulo ``players`` for seats below twice that, without a division."""
-    return seat - players if seat >= players else seat
+    return (seat - players if seat >= players else seat) & 3
 
 
-@jit
-def write_points(t, r, viewer, most, row, at):  # type: ignore[no-untyped-def]
+@inlined
+def write_points(t, r, viewer, most, actions, n, row, at):  # type: ignore[no-untyped-def]
     """Write the points of each placement open to the viewer; the position behind them."""
-    bits = i64(r["bits"])
-    row[at : at + (28 << bits)] = 0
-    if not t["muggins"] and t["turn"] == viewer and t["phase"] == PLAY:
-        tiles = playable(t)
-        ends = i64(t["ends"]) if t["played"] else 1
-        while tiles:
-            tile = lowest(tiles)
-            tiles &= tiles - 1
-            for end in range(ends):
-                value = t["value"][end]
-                if t["played"] == 0 or LO[tile] == value or HI[tile] == value:
-                    points = i64(r["points"][total_after(t, tile, end)])
-                    row[at + (tile << bits) + end] = min(most, points)
-    return at + (28 << bits)
+    bits = end_bits(r)
+    extra = 28 << bits
+    row[at : at + extra] = 0
+    if t["muggins"] or t["turn"] != viewer or t["phase"] != PLAY:
+        return at + extra
+    if t["played"] == 0:
+        write_set_points(t, r, viewer, most, row, at)
+    else:
+        for k in range(n):
+            action = i64(actions[k])
+            if action < extra:
+                total = total_after(t, action >> bits, action & ((1 << bits) - 1))
+                row[at + action] = min(most, i64(r["points"][total]))
+    return at + extra
 
 
 @jit
+def write_set_points(t, r, viewer, most, row, at):  # type: ignore[no-untyped-def]
+    """Write the points of setting each tile of the viewer's hand, whether it must be one or not."""
+    tiles = i64(t["hands"][viewer])
+    while tiles:
+        tile = lowest(tiles)
+        tiles &= tiles - 1
+        row[at + (tile << end_bits(r))] = min(most, i64(r["points"][total_after(t, tile, 0)]))
+
+
+@inlined
 def write_ends(t, r, most, row, at):  # type: ignore[no-untyped-def]
     """Write the open ends, the total and the doubles that spin; the position behind them."""
-    n_ends = 1 << i64(r["bits"])
-    ends = i64(t["ends"])
+    n_ends = 1 << end_bits(r)
     counted = not t["muggins"]
-    row[at : at + 7 * n_ends] = 0
-    for end in range(ends):
-        row[at + 7 * end + i64(t["value"][end])] = 1
+    for first in range(0, n_ends, 4):
+        shown = 0
+        for k in range(4):
+            value = min(7, i64(t["value"][first + k]))  # NOBODY's bit falls off
+            shown |= ((1 << value) & 127) << (7 * k)
+        write_bits(shown, row, at + 7 * first)
     at += 7 * n_ends
-    for end in range(n_ends):
-        row[at + end] = t["counts"][end] if counted else 0
+    for first in range(0, n_ends, 8):
+        put8(row, at + first, get8(t["counts"], first) if counted else 0)
     at += n_ends
-    row[at] = min(most, i64(t["total"])) if counted else 0
+    put8(row, at, min(most, i64(t["total"])) if counted else 0)
     at += 1
-    for v in range(7):
-        row[at + v] = 0
     if n_ends == 16:
         for i in range(i64(t["played"])):
             tile = i64(t["order"][i])
-            if LO[tile] == HI[tile]:
+            if is_double(tile):
                 row[at + LO[tile]] = 1 + t["joined"][LO[tile]]
     elif t["spinner"] != NOBODY:
         row[at + i64(t["spinner"])] = 1 + t["joined"][t["spinner"]]
     return at + 7
 
 
-@jit
+@inlined
 def write_scores(t, r, viewer, row, at):  # type: ignore[no-untyped-def]
     """Write each seat's distance to the target: exact to 255, then in steps of 64 above that."""
-    players = i64(r["players"])
+    players = n_players(r)
     for k in range(players):
-        side = turned(viewer + k, players)
-        if side >= i64(r["sides"]):
-            side -= i64(r["sides"])
+        side = side_of(r, turned(viewer + k, players))
         to_go = max(0, i64(r["target"]) - i64(t["scores"][side]))
         row[at + k] = min(255, to_go)
         row[at + players + k] = min(255, (max(0, to_go - 255) + 63) // 64)
@@ -177,19 +197,21 @@ def write_scores(t, r, viewer, row, at):  # type: ignore[no-untyped-def]
 
 
 @jit
-def encode(t, r, viewer, row):  # type: ignore[no-untyped-def]
-    """Write the observation of seat ``viewer`` into ``row``, field after field; its length."""
-    players = i64(r["players"])
+def encode(t, r, viewer, actions, n, row):  # type: ignore[no-untyped-def]
+    """Write the observation of seat ``viewer`` into ``row``, field after field; its length.
+
+    ``actions[:n]`` are the legal actions of the seat on turn.
+    """
+    players = n_players(r)
     most = 100 if r["bits"] == 4 else 40
     hand = i64(t["hands"][viewer])
-    seen = hand
-    for seat in range(4):
-        seen |= i64(t["laid"][seat])
-    at = write_tiles(hand, row, 0)
-    at = write_tiles(i64(r["everything"]) & ~seen, row, at)
+    laid = t["laid"]
+    seen = hand | i64(laid[0]) | i64(laid[1]) | i64(laid[2]) | i64(laid[3])
+    at = write_bits(hand, row, 0)
+    at = write_bits(i64(r["everything"]) & ~seen, row, at)
     for k in range(players):
-        at = write_tiles(i64(t["laid"][turned(viewer + k, players)]), row, at)
-    at = write_points(t, r, viewer, most, row, at)
+        at = write_bits(i64(laid[turned(viewer + k, players)]), row, at)
+    at = write_points(t, r, viewer, most, actions, n, row, at)
     at = write_ends(t, r, most, row, at)
     row[at] = i64(t["tiles"]) - i64(t["top"])
     at += 1
@@ -198,43 +220,47 @@ def encode(t, r, viewer, row):  # type: ignore[no-untyped-def]
     at += players
     for k in range(players):
         at = write_cap(t["cap"][turned(viewer + k, players)], row, at)
-    at = write_tiles(i64(t["barred"]), row, at)
+    at = write_bits(i64(t["barred"]), row, at)
     at = write_scores(t, r, viewer, row, at)
-    for k in range(players):
-        row[at + k] = k > 0 and k == r["sides"]
-    at += players
+    partner = turned(viewer + i64(r["sides"]), players)
+    at = write_seat(partner if partner != viewer else NOBODY, viewer, players, row, at)
     at = write_seat(i64(t["leader"]), viewer, players, row, at)
     at = write_seat(i64(t["turn"]), viewer, players, row, at)
     at = write_seat(i64(t["mover"]), viewer, players, row, at)
-    for k in range(4):
-        row[at + k] = 0
-    row[at + i64(t["phase"])] = 1
+    put8(row, at, 1 << (8 * i64(t["phase"])))
     row[at + 4] = t["drew"]
     row[at + 5] = t["passes"]
     at += 6
-    part = row[at : at + SHOWN]
-    for k in range(SHOWN):
-        part[k] = r["shown"][k]
+    for first in range(0, SHOWN, 8):
+        put8(row, at + first, get8(r["shown"], first))
     return at + SHOWN
 
 
-@jit
+@inlined
 def write_cap(cap, row, at):  # type: ignore[no-untyped-def]
     """Write what a seat can hold of each suit, and of the tiles barred by a lead."""
-    part = row[at : at + 8]
-    for v in range(7):
-        part[v] = cap[v]
-    part[7] = min(7, i64(cap[7]))
+    put8(row, at, get8(cap, 0))
+    row[at + 7] = min(7, i64(cap[7]))
     return at + 8
 
 
-@jit
-def write_mask(t, r, scratch, row):  # type: ignore[no-untyped-def]
-    """Write 1 for each legal action of the seat on turn and 0 elsewhere; how many are legal."""
+@inlined
+def write_mask(actions, n, row):  # type: ignore[no-untyped-def]
+    """Write 1 for each of ``actions[:n]`` and 0 elsewhere."""
     row[:] = 0
-    n = legal(t, r, scratch)
     for k in range(n):
-        row[scratch[k]] = 1
+        row[actions[k]] = 1
+
+
+@inlined
+def show(t, r, scratch, obs, mask):  # type: ignore[no-untyped-def]
+    """Write observation and mask of the seat on turn; how many actions are legal.
+
+    These are left in ``scratch``, in rising order.
+    """
+    n = legal(t, r, scratch)
+    encode(t, r, i64(t["turn"]), scratch, n, obs)
+    write_mask(scratch, n, mask)
     return n
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pettingzoo import AECEnv
 from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 
-from fives_env.engine import single, view
+from fives_env.engine import view
 from fives_env.envs.rewards import REWARDS
 from fives_env.errors import one_of, options_of
 from fives_env.rules import Rules
@@ -193,11 +193,9 @@ class RawEnv(AECEnv[str, Observation, int | None]):
 
     def _mask(self, agent: str) -> NDArray[np.int8]:
         """Legal actions of the agent on turn; nothing for others, or when the game is over."""
-        mask = np.zeros(self._n_actions, np.int8)
         if agent == self.agent_selection:
-            for action in self.table.legal:
-                mask[action] = 1
-        return mask
+            return self.table.mask()
+        return np.zeros(self._n_actions, np.int8)
 
     def observe(self, agent: str) -> Observation:
         """What an agent may see, at any time: fresh arrays ``observation`` and ``action_mask``.
@@ -208,7 +206,7 @@ class RawEnv(AECEnv[str, Observation, int | None]):
         one_of("agent", agent, self.possible_agents)
         self._need_reset("observe")
         table = self.table
-        single.observe(table.state, 0, table.record, self._seats[agent], self._row)
+        table.write_observation(self._seats[agent], self._row)
         return {"observation": self._row * self._scale, "action_mask": self._mask(agent)}
 
     def state(self) -> NDArray[np.float32]:
@@ -220,7 +218,7 @@ class RawEnv(AECEnv[str, Observation, int | None]):
         self._need_reset("state")
         rows = np.empty((len(self.possible_agents), self._row.size), np.uint8)
         for seat, row in enumerate(rows):
-            single.observe(self.table.state, 0, self.table.record, seat, row)
+            self.table.write_observation(seat, row)
         state: NDArray[np.float32] = (rows * self._scale).ravel()
         return state
 

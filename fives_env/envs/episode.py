@@ -13,7 +13,7 @@ from fives_env.engine.settle import side_of
 from fives_env.engine.state import OVER
 from fives_env.engine.turn import act
 from fives_env.engine.turn import reset as start
-from fives_env.engine.view import encode, turned, write_mask
+from fives_env.engine.view import encode, show, turned
 from fives_env.envs.rewards import GRAIN
 from fives_env.players.compiled import EXTERNAL, RANDOM, choose
 
@@ -140,10 +140,10 @@ def go(t, r, e, cast, i, obs, mask, final_obs, none, scratch):  # type: ignore[n
             if e["length"]:
                 finish(t, r, e)
                 if not cast["restart"]:
-                    encode(t, r, seat, obs[i])
+                    encode(t, r, seat, scratch, 0, obs[i])
                     mask[i] = 1  # whatever is done next is ignored
                     return
-                encode(t, r, seat, final_obs[i])
+                encode(t, r, seat, scratch, 0, final_obs[i])
                 keep_info(e)
             begin(t, r, e, cast, t["seed"], t["game"] + np.uint64(1))
             continue
@@ -159,8 +159,7 @@ def go(t, r, e, cast, i, obs, mask, final_obs, none, scratch):  # type: ignore[n
         if e["length"]:
             pay(t, r, e)
         write_info(t, r, e)
-        encode(t, r, seat, obs[i])
-        write_mask(t, r, scratch, mask[i])
+        show(t, r, scratch, obs[i], mask[i])
 
 
 @jit

@@ -59,7 +59,7 @@ class SelfPlay:
         self.delta = np.zeros((n, self.rules.players), np.float32)
         self.ended = np.zeros(n, np.bool_)
         self._before = np.zeros((n, 4), np.int32)
-        self._stats = np.zeros((threads, 3), np.int64)
+        self._stats = np.zeros((threads, 8), np.int64)  # a cache line to each slice
         self._scratch = np.zeros((threads, self.rules.n_actions), np.int32)
         seeds = np.random.SeedSequence(seed).generate_state(n, np.uint64) >> np.uint64(1)
         batch.reset(self.tables, self._record, seeds, 0, 0, n)
@@ -126,6 +126,6 @@ class SelfPlay:
 
     def take_stats(self) -> dict[str, int]:
         """Rounds, blocked rounds and games finished since the last call."""
-        rounds, blocked, games = (int(count) for count in self._stats.sum(0))
+        rounds, blocked, games = (int(count) for count in self._stats.sum(0)[:3])
         self._stats[:] = 0
         return {"rounds": rounds, "blocked": blocked, "games": games}

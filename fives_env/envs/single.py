@@ -9,7 +9,7 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from fives_env.engine import single, view
+from fives_env.engine import view
 from fives_env.engine.deal import players_key
 from fives_env.envs.episode import pick, seat_of
 from fives_env.envs.rewards import margin
@@ -170,7 +170,7 @@ class FivesEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         return int(pick(table.state, 0, table.record, kind, self._key, self._scratch[0]))
 
     def _observe(self) -> NDArray[np.float32]:
-        single.observe(self.table.state, 0, self.table.record, self.seat, self._row)
+        self.table.write_observation(self.seat, self._row)
         return self._row * self._scale
 
     def _info(self) -> Info:

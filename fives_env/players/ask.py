@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fives_env.engine import batch, state, view
-from fives_env.engine.jit import i64, jit
-from fives_env.engine.view import encode, redact, write_mask
+from fives_env.engine.jit import jit
+from fives_env.engine.view import redact
 from fives_env.errors import whole_numbers
 from fives_env.players.base import Player, Views
 from fives_env.rules import Rules
@@ -19,8 +19,7 @@ def show(tables, rules, index, keys, obs, mask, records, decision_keys, scratch,
     r = rules[0]
     for k in range(lo, hi):
         t = tables[index[k]]
-        encode(t, r, i64(t["turn"]), obs[k])
-        write_mask(t, r, scratch, mask[k])
+        view.show(t, r, scratch, obs[k], mask[k])
         decision_keys[k] = batch.decision_key(t, keys[k])
         records[k] = t
         redact(records[k], t["turn"])

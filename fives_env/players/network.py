@@ -26,7 +26,8 @@ def layer(x, weight, bias, out):  # type: ignore[no-untyped-def]
     """Write ``x @ weight + bias`` into ``out``, row by row; inputs that are 0 cost nothing."""
     for row in range(len(x)):
         sums = out[row]
-        sums[:] = bias
+        for j in range(len(bias)):
+            sums[j] = bias[j]
         for i in range(len(weight)):
             value = x[row, i]
             if value != 0:
