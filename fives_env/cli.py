@@ -10,6 +10,7 @@ from rich.table import Table as Grid
 
 from fives_env import __version__
 from fives_env.arena.commands import add_evaluate, add_ladder, add_power
+from fives_env.arena.tournament_command import add_report, add_tournament
 from fives_env.bench import add_bench
 from fives_env.flags import add_rules, rules_of
 from fives_env.replay_command import add_replay, add_verify
@@ -56,6 +57,8 @@ def _parser() -> argparse.ArgumentParser:
     add_evaluate(commands)
     add_ladder(commands)
     add_power(commands)
+    add_tournament(commands)
+    add_report(commands)
     add_replay(commands)
     add_verify(commands)
     add_bench(commands)

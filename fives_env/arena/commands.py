@@ -176,7 +176,7 @@ def _add_sprt(grid: Grid, test: "Outcome") -> None:
     grid.add_row("freed of stopping", f"{mean.value:+.2f}, {_span(mean.low, mean.high)}")
 
 
-def blunders(judged: tuple[int, ...]) -> str:
+def blunders(judged: Sequence[int]) -> str:
     """What was counted of a player's decisions, in words."""
     choices, solved, wrong, lost = judged
     if not solved:

@@ -33,6 +33,9 @@ class Meeting:
         rotations: Whether seats are only turned, not permuted.
         studied: Whether luck and blunders are measured.
         same: Entrant of each side; empty where all differ.
+
+    Raises:
+        ValueError: There is not one entrant for each side, or luck is to be studied in games.
     """
 
     sides: tuple[tuple[Any, ...], ...]
@@ -44,6 +47,9 @@ class Meeting:
     same: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:  # noqa: D105
+        if len(self.sides) != self.rules.sides:
+            sides = f"one for each of {self.rules.sides} sides"
+            raise ValueError(choice("number of entrants", len(self.sides), sides))
         if self.studied and self.unit == "game":
             raise ValueError(choice("unit", self.unit, "'round' where luck is studied"))
 

@@ -2,35 +2,10 @@
 
 from collections.abc import Sequence
 from itertools import permutations
-from typing import Any, TypeAlias
-
-from fives_env.errors import choice
-from fives_env.rules import Rules
+from typing import TypeAlias
 
 #: By seat: (entrant, player). An entrant is a side's player or its two partners.
 Seating: TypeAlias = tuple[tuple[int, int], ...]
-
-
-def line_up(entrants: Sequence[Any], rules: Rules) -> list[tuple[Any, ...]]:
-    """The players of each side in the order of its seats.
-
-    Args:
-        entrants: For each side a player, or with partners a list of two.
-        rules: The rules.
-
-    Raises:
-        ValueError: There is not one entrant for each side, or not one player for each seat.
-    """
-    if isinstance(entrants, str) or len(entrants) != rules.sides:
-        raise ValueError(choice("entrants", entrants, f"one for each of {rules.sides} sides"))
-    seats = rules.players // rules.sides
-    sides = []
-    for entrant in entrants:
-        members = tuple(entrant) if isinstance(entrant, list | tuple) else (entrant,) * seats
-        if len(members) != seats:
-            raise ValueError(choice("entrant", entrant, f"one player, or {seats} for its seats"))
-        sides.append(members)
-    return sides
 
 
 def seatings(sides: Sequence[tuple[int, Sequence[int]]], rotations: bool = False) -> list[Seating]:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fives_env.engine.batch import decision_key
-from fives_env.engine.deal import fold, shuffle
+from fives_env.engine.deal import fold
 from fives_env.engine.jit import i64, jit
 from fives_env.engine.lead import find_leader
 from fives_env.engine.redeal import Deals, deal, new_deals, prepare
@@ -30,7 +30,7 @@ from fives_env.players.solver import Board, new_board, solve
 from fives_env.rules import Rules
 
 #: Play-outs of each of the two means, and who plays them out.
-WORLDS, PLAYOUT = 8, TACTICIAN
+WORLDS, PLAYOUT = 64, TACTICIAN
 #: Positions that the solver remembers, and that it looks at in one decision.
 SLOTS, POSITIONS = 1 << 16, 1_000_000
 #: Columns of what is counted of a player.
@@ -77,6 +77,22 @@ def rooms(rules: Rules, threads: int, players: int) -> list[Room]:
 
 
 @jit
+def sort_by_lot(order, n, key):  # type: ignore[no-untyped-def]
+    """Put ``n`` tiles in random order: by a number drawn for each tile.
+
+    Those that two tables have in common so come in the same order in both.
+    """
+    for k in range(1, n):
+        tile = order[k]
+        number = fold(key, tile)
+        at = k
+        while at > 0 and fold(key, order[at - 1]) > number:
+            order[at] = order[at - 1]
+            at -= 1
+        order[at] = tile
+
+
+@jit
 def draw_anew(t, r, leading, key, order):  # type: ignore[no-untyped-def]
     """Shuffle the tiles that nobody has looked at.
 
@@ -98,7 +114,7 @@ def draw_anew(t, r, leading, key, order):  # type: ignore[no-untyped-def]
                         order[n] = tile
                         n += 1
     for again in range(1000):
-        shuffle(order, n, fold(key, again))
+        sort_by_lot(order, n, fold(key, again))
         for i in range(top, tiles):
             t["order"][i] = order[i - top]
         at = tiles - top
@@ -184,8 +200,8 @@ def watch(t, r, action, key, none, counts, room, luck):  # type: ignore[no-untyp
     key = decision_key(t, key)
     act(t, r, action, none)
     if r["one_round"] and (leading or t["top"] != top):
-        add_means(t, r, -1, False, 1.0, fold(key, 1), none, room, luck)
-        add_means(room.tables[0], r, action, leading, -1.0, fold(key, 2), none, room, luck)
+        add_means(t, r, -1, False, 1.0, key, none, room, luck)
+        add_means(room.tables[0], r, action, leading, -1.0, key, none, room, luck)
 
 
 @jit
