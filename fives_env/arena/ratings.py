@@ -128,5 +128,5 @@ def alpha_rank(payoffs: NDArray[np.float64]) -> list[float] | None:
         from open_spiel.python.egt import alpharank
     except ImportError:
         return None
-    shares: NDArray[np.float64] = alpharank.compute([payoffs], alpha=1.0)[2]
+    shares: NDArray[np.float64] = alpharank.compute([payoffs], alpha=0.1)[2]
     return [float(share) for share in shares]

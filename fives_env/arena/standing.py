@@ -85,11 +85,27 @@ def standing(plan: Plan, rules: int, parts: Mapping[tuple[int, ...], Part]) -> S
     return Standing([_place(number, parts) for number in range(count)], table, rated, cycles(beats))
 
 
-def evolution(found: Standing) -> list[float] | None:
+def remarks(players: Sequence[str], found: Standing) -> list[str]:
+    """What no table shows, a sentence each: cycles, alpha-rank, players that time has a say in."""
+    said = [
+        " beats ".join(players[k] for k in (*ring, ring[0])) + ", beyond doubt."
+        for ring in found.cycles
+    ]
+    shares = _evolution(found)
+    best = sorted(range(len(shares)), key=lambda k: -shares[k])[:3]
+    if best:
+        listed = ", ".join(f"{players[k]} {shares[k]:.0%}" for k in best if shares[k] >= 0.005)
+        said.append(f"Alpha-rank: {listed}.")
+    if any(place.marked for place in found.places):
+        said.append("* depends on time, so it may play otherwise another time.")
+    return said
+
+
+def _evolution(found: Standing) -> list[float]:
     """Alpha-rank of the players, where OpenSpiel is installed and all have met."""
+    met = all(cell for k, row in enumerate(found.payoffs) for cell in row[:k])
     rows = [[cell.value if cell else 0.0 for cell in row] for row in found.payoffs]
-    met = sum(cell is not None for row in found.payoffs for cell in row)
-    return alpha_rank(np.array(rows)) if met == len(rows) * (len(rows) - 1) else None
+    return (alpha_rank(np.array(rows)) if met else None) or []
 
 
 def _by_entrant(blocks: Blocks) -> NDArray[np.int64]:

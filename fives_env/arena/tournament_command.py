@@ -84,7 +84,7 @@ def _tournament(args: argparse.Namespace) -> None:
         found = played.standing(number)
         console.print(_table(played, found))
         console.print(f"{rules!r}, {plan.blocks:,} deals each, seed {plan.seed}", style="dim")
-        for line in remarks(played, found):
+        for line in _remarks(plan.players, found):
             console.print(line)
     console.print(f"Results are in {plan.file}.")
 
@@ -124,22 +124,12 @@ def _table(played: "Played", found: "Standing") -> Grid:
     return grid
 
 
-def remarks(played: "Played", found: "Standing") -> list[str]:
+def _remarks(players: tuple[str, ...], found: "Standing") -> list[str]:
     """What a table does not show, a sentence each."""
-    from fives_env.arena.standing import evolution
+    from fives_env.arena.standing import remarks
 
-    players = played.plan.players
-    said = [
-        " beats ".join(players[k] for k in (*ring, ring[0])) + ", beyond doubt."
-        for ring in found.cycles
-    ]
-    shares = evolution(found)
-    if shares:
-        best = sorted(range(len(shares)), key=lambda k: -shares[k])[:3]
-        listed = ", ".join(f"{players[k]} {shares[k]:.0%}" for k in best if shares[k] >= 0.005)
-        said.append(f"alpha-rank: {listed}.")
-    for k, player in enumerate(players):
-        place = found.places[k]
+    said = remarks(players, found)
+    for player, place in zip(players, found.places, strict=True):
         if place.adjusted:
             said.append(
                 f"{player}: margin {cell(place.adjusted.margin)} without luck, which was "
@@ -147,6 +137,4 @@ def remarks(played: "Played", found: "Standing") -> list[str]:
             )
         if place.forfeits:
             said.append(f"{player} forfeited {place.forfeits:,} decisions.")
-    if any(place.marked for place in found.places):
-        said.append("* depends on time, so it may play otherwise another time.")
     return said
