@@ -211,3 +211,72 @@ def test_cycles_are_named():
     beats[2, 3] = beats[3, 0] = True
     beats[0, 3] = False
     assert cycles(beats) == [(0, 1, 2, 3)]
+
+
+# --- ladder, power, report ------------------------------------------------------------------------
+
+
+def test_the_ladder_prints_every_margin(capsys):
+    assert main(["ladder", *PLAYERS, "--rounds", "400", "--json"]) == 0
+    rungs = json.loads(capsys.readouterr().out)
+    assert [rung["name"] for rung in rungs] == PLAYERS
+    for i, rung in enumerate(rungs):
+        assert rung["margins"][i] is None and 0 < rung["micros"] < 1000
+        for j, margin in enumerate(rung["margins"]):
+            if i > j:
+                assert margin[1] > 0 and margin[0] == -rungs[j]["margins"][i][0]
+    assert main(["ladder", "greedy", "endgame", "--rounds", "40"]) == 0
+    assert "±" in capsys.readouterr().out
+
+
+def test_power_says_how_many_rounds(capsys):
+    assert main(["power", "greedy", "tactician", "--margin", "1"]) == 0
+    out = capsys.readouterr().out
+    assert "spreads by 2" in out and "for 80% power" in out
+    assert main(["power", "greedy", "tactician", "--rounds", "20000"]) == 0
+    assert "20,000 rounds show 0." in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["power", "greedy", "random", "--margin", "0"], "margin is 0.0"),
+        (["power", "greedy", "random", "--power", "1"], "power is 1.0"),
+        (["power", "greedy", "random", "--rounds", "1"], "rounds is 1"),
+        (["ladder", "greedy"], "players is ['greedy']"),
+        (["ladder", "greedy", "random", "--rounds", "2"], "rounds is 2"),
+        (["evaluate", "greedy", "random", "--sprt", "1", "0"], "sprt is (1.0, 0.0)"),
+        (["evaluate", "greedy", "random", "--games", "1"], "games is 1"),
+        (["evaluate", "greedy", "random", "--workers", "0"], "workers is 0"),
+        (["evaluate", "greedy", "random", "--games", "9", "--study"], "unit is 'game'"),
+        (["report", "nowhere.jsonl"], "'nowhere.jsonl' cannot be read"),
+        (["tournament", "configs/ladder.yaml", "--workers", "0"], "workers is 0"),
+    ],
+)
+def test_commands_refuse_in_a_sentence(arguments, says, capsys):
+    assert main(arguments) == 2
+    error = capsys.readouterr().err
+    assert says in error and error.count("\n") == 1
+
+
+def test_a_report_is_one_file(whole, tmp_path, capsys):
+    pytest.importorskip("matplotlib")
+    path, run = tmp_path / "results.jsonl", tmp_path / "run"
+    path.write_bytes(whole)
+    run.mkdir()
+    rows = [{"decisions": k, "entropy": 1 / k, "against_greedy": k} for k in (1, 2, 3)]
+    (run / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows) + '{"dec')
+    assert main(["report", str(path), "--runs", str(run)]) == 0
+    page = (tmp_path / "results.html").read_text()
+    assert page.count("<svg") == page.count("</svg>") == 4 + 4 + 1 + 4
+    for player in PLAYERS:
+        assert page.count(player) > 10
+    assert "src=" not in page and "<script" not in page and "@import" not in page
+    assert ("not finished" not in page and "Alpha-rank" in page) or "alpha" not in page
+    path.write_bytes(b"".join(whole.splitlines(keepends=True)[:5]))
+    assert main(["report", str(path)]) == 0
+    assert "not finished" in (tmp_path / "results.html").read_text()
+    assert main(["report", str(path), "--runs", str(tmp_path)]) == 2
+    assert "a folder with metrics.jsonl" in capsys.readouterr().err
+    path.write_bytes(b"{}\n")
+    assert main(["report", str(path)]) == 2

@@ -98,12 +98,19 @@ class Sprt:
         """What the test has shown so far."""
         step = self.high - self.low
         way = self._n * step**2 / self.variance  # variance of the ratio
-        end = min(max(self.ratio, self.bounds[0]), self.bounds[1])
+        # A ratio that moves in steps crosses a barrier by 0.583 of their deviation on average.
+        beyond = 0.583 * step / self.variance**0.5
+        below, above = self.bounds[0] - beyond, self.bounds[1] + beyond
+        end = min(max(self.ratio, below), above) if self.decision is None else self.ratio
+        if self.decision is not None and self._n > LEAST:
+            end = above if self.decision == "high" else below
 
         def mean_at(chance: float) -> float:
             def excess(mean: float) -> float:
                 drift = self._n * step * (2 * mean - self.low - self.high) / (2 * self.variance)
-                return at_most(end, drift, way, *self.bounds) - chance
+                if self._n <= LEAST:  # nothing could stop before
+                    return float(stats.norm.cdf(end, drift, way**0.5)) - chance
+                return at_most(end, drift, way, below, above) - chance
 
             width = 40 * (self.variance / self._n) ** 0.5
             middle = self._sum / self._n

@@ -32,7 +32,7 @@ from fives_env.rules import Rules
 #: Play-outs of each of the two means, and who plays them out.
 WORLDS, PLAYOUT = 64, TACTICIAN
 #: Positions that the solver remembers, and that it looks at in one decision.
-SLOTS, POSITIONS = 1 << 16, 1_000_000
+SLOTS, POSITIONS = 1 << 14, 20_000
 #: Columns of what is counted of a player.
 CHOICES, SOLVED, WRONG, LOST = range(4)
 
@@ -173,6 +173,7 @@ def judge(t, r, action, counts, room):  # type: ignore[no-untyped-def]
         return
     if not deal(seen, r, deals.plan, deals.left, deals.ways, np.uint64(0)):
         return
+    board.slots["key"][:] = 0  # what it gives up on must not depend on what it saw before
     if not solve(board, r, room.actions, n, room.values):
         return
     best = room.values[0]
