@@ -34,7 +34,9 @@ def _svg(figure: Any) -> str:
     text = io.StringIO()
     with rc_context({"svg.fonttype": "none", "svg.hashsalt": "fives"}):
         figure.savefig(text, format="svg", metadata={"Date": None}, transparent=True)
-    return text.getvalue()[text.getvalue().index("<svg") :]
+    drawn = text.getvalue()
+    # Its style is meant for a file of its own; in a page it must not reach other pictures.
+    return drawn[drawn.index("<svg") :].replace("*{stroke", ".plot *{stroke")
 
 
 def _rows(names: Sequence[str], label: str, inches: float = 0.36) -> Any:

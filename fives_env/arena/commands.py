@@ -82,7 +82,7 @@ def add_ladder(commands: Any) -> None:
         description="Print every margin with its interval, and microseconds a decision.",
     )
     shown = ", ".join(PLAYERS)
-    parser.add_argument("players", nargs="*", metavar="PLAYER", help=f"default: {shown}")
+    parser.add_argument("names", nargs="*", metavar="PLAYER", help=f"default: {shown}")
     parser.add_argument("--rounds", type=int, default=2000, metavar="N", help="for each pair")
     parser.add_argument("--json", action="store_true", help="print one JSON object instead")
     add_match(parser)
@@ -230,7 +230,7 @@ def _ladder(args: argparse.Namespace) -> None:
     from fives_env.arena.ladder import ladder
 
     rules = rules_of(args)
-    players = args.players or PLAYERS
+    players = args.names or PLAYERS
     pairs = args.rounds // rules.sides
     if pairs < 2:
         raise ValueError(choice("rounds", args.rounds, f"at least {2 * rules.sides}"))

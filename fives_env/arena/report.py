@@ -6,12 +6,12 @@ from html import escape
 from importlib import resources
 from pathlib import Path
 from string import Template
-from typing import Any
 
 from fives_env.arena import charts
 from fives_env.arena.pace import micros_of
 from fives_env.arena.results import read_times
 from fives_env.arena.standing import Standing, remarks
+from fives_env.arena.statistics import Interval
 from fives_env.arena.tournament import Played, read_results
 from fives_env.errors import choice
 from fives_env.players.compiled import KINDS
@@ -62,7 +62,7 @@ def _rules(played: Played, number: int, times: dict[str, float]) -> str:
     if not parts or min(len(part.blocks.scores) for part in parts.values()) < 2:
         return f"{heading}<p>Nothing has been played yet.</p>"
     found = played.standing(number)
-    order = found.order()
+    order = [k for k in found.order() if found.places[k].margin]
     names = [plan.players[k] + (" *" if found.places[k].marked else "") for k in order]
     places = [found.places[k] for k in order]
     payoffs = [[found.payoffs[i][j] for j in order] for i in order]
@@ -91,8 +91,8 @@ def _micros(player: str, rules: Rules, times: dict[str, float]) -> float:
     return micros_of(player, rules) if player in KINDS else times.get(player, 0.0)
 
 
-def _section(title: str, figure: str) -> str:
-    return f"<figure><figcaption>{escape(title)}</figcaption>{figure}</figure>\n"
+def _section(title: str, figure: str, kind: str = "plot") -> str:
+    return f"<figure class='{kind}'><figcaption>{escape(title)}</figcaption>{figure}</figure>\n"
 
 
 def _table(names: Sequence[str], found: Standing, order: Sequence[int]) -> str:
@@ -102,12 +102,10 @@ def _table(names: Sequence[str], found: Standing, order: Sequence[int]) -> str:
         place, rating = found.places[k], found.ratings[k]
         _, solved, wrong, lost = place.judged
         cells = [
-            f"{rating.value:+.0f} ({rating.low:+.0f} to {rating.high:+.0f})",
-            _interval(place.margin),
-            f"{place.wins.value:.1%} ({place.wins.low:.1%} to {place.wins.high:.1%})"
-            if place.wins
-            else "",
-            _interval(place.adjusted.margin if place.adjusted else None),
+            _with_half(rating, 0),
+            _with_half(place.margin, 2),
+            f"{place.wins.value:.1%}" if place.wins else "",
+            _with_half(place.adjusted.margin if place.adjusted else None, 2),
             f"{place.adjusted.removed:.0%}" if place.adjusted else "",
             f"{wrong / solved:.1%}" if solved else "",
             f"{lost / wrong:.1f}" if wrong else "",
@@ -123,8 +121,11 @@ def _table(names: Sequence[str], found: Standing, order: Sequence[int]) -> str:
     return f"<div class='wide'><table><tr>{heads}</tr>{''.join(rows)}</table></div>{note}"
 
 
-def _interval(found: Any) -> str:
-    return f"{found.value:+.2f} ({found.low:+.2f} to {found.high:+.2f})" if found else ""
+def _with_half(found: Interval | None, digits: int) -> str:
+    """An estimate and half its interval."""
+    if found is None:
+        return ""
+    return f"{found.value:+.{digits}f} ±{(found.high - found.low) / 2:.{digits}f}"
 
 
 def _minus(text: str) -> str:
@@ -132,18 +133,19 @@ def _minus(text: str) -> str:
 
 
 def _games(games: Sequence[Record]) -> str:
-    """The last layouts of some games, drawn."""
+    """The fullest layouts of some games, drawn."""
     if not games:
         return ""
     count = min(DRAWN, len(games))
     chosen = [games[k * len(games) // count] for k in range(count)]
-    parts = ["<h2>Games</h2>"]
+    parts = []
     for game in chosen:
-        *_, last = moments(game)
+        fullest = max(moments(game), key=lambda moment: len(moment.data["layout"]))
         names = ", ".join(game["players"])
         scores = " : ".join(str(score) for score in game["scores"])
-        parts.append(_section(f"{names}: {scores}, round {len(game['rounds'])}", svg(last.data)))
-    return "\n".join(parts)
+        title = f"{names}: {scores} in {len(game['rounds'])} rounds"
+        parts.append(_section(title, svg(fullest.data), "game"))
+    return f"<h2>Games</h2><div class='games'>{''.join(parts)}</div>"
 
 
 def _metrics(run: Path) -> list[dict[str, float]]:
