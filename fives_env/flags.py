@@ -44,12 +44,23 @@ def rules_of(args: argparse.Namespace) -> Rules:
     return Rules(args.rules, **{k: v for k, v in given.items() if v is not None})
 
 
-def add_match(parser: argparse.ArgumentParser) -> None:
-    """Add ``--seed`` and ``--workers``."""
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="fixes the deals")
+def add_workers(parser: argparse.ArgumentParser) -> None:
+    """Add ``--workers`` and ``--engine``."""
     parser.add_argument(
         "--workers", type=int, default=1, metavar="N", help="processes; the result is the same"
     )
+    parser.add_argument(
+        "--engine",
+        choices=("processes", "ray"),
+        default="processes",
+        help="whose: this machine's, or a Ray cluster's (RAY_ADDRESS, else a local one)",
+    )
+
+
+def add_match(parser: argparse.ArgumentParser) -> None:
+    """Add ``--seed``, ``--workers`` and ``--engine``."""
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="fixes the deals")
+    add_workers(parser)
 
 
 def progress_bar() -> Progress:

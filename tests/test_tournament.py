@@ -64,6 +64,13 @@ def test_two_processes_give_the_same_file(whole, tmp_path):
     assert Path(plan.file).read_bytes() == whole
 
 
+def test_ray_gives_the_same_file(whole, tmp_path):
+    pytest.importorskip("ray")
+    plan = small(tmp_path / "results.jsonl", rules=["all_fives", {"players": 3}])
+    tournament(plan, workers=1, engine="ray")
+    assert Path(plan.file).read_bytes() == whole
+
+
 def test_killed_ten_times_the_file_is_the_same(tmp_path):
     """Search is slow enough to be caught playing."""
     players = ["random", "greedy", "search:worlds=8,playouts=greedy"]

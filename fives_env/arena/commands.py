@@ -115,6 +115,7 @@ def _evaluate(args: argparse.Namespace) -> None:
             study=args.study,
             sprt=sprt,
             workers=args.workers,
+            engine=args.engine,
             progress=lambda n: progress.advance(task, n * rules.sides),
         )
     if args.json:
@@ -203,7 +204,15 @@ def _power(args: argparse.Namespace) -> None:
     rules = rules_of(args)
     if args.rounds is not None and args.rounds < 2 * rules.sides:
         raise ValueError(choice("rounds", args.rounds, f"at least {2 * rules.sides}"))
-    result = evaluate(args.a, args.b, rules=rules, pairs=500, seed=args.seed, workers=args.workers)
+    result = evaluate(
+        args.a,
+        args.b,
+        rules=rules,
+        pairs=500,
+        seed=args.seed,
+        workers=args.workers,
+        engine=args.engine,
+    )
     spread = result.spread
     console = Console(highlight=False)
     console.print(
@@ -242,6 +251,7 @@ def _ladder(args: argparse.Namespace) -> None:
             pairs=pairs,
             seed=args.seed,
             workers=args.workers,
+            engine=args.engine,
             progress=lambda n: progress.advance(task, n),
         )
     if args.json:

@@ -133,6 +133,7 @@ def evaluate(
     sprt: Sprt | None = None,
     workers: int = 1,
     threads: int | None = None,
+    engine: Literal["processes", "ray"] = "processes",
     progress: Callable[[int], Any] | None = None,
     **options: Any,
 ) -> Result:
@@ -151,9 +152,10 @@ def evaluate(
         study: Also measure luck and blunders, which takes some milliseconds a round.
         sprt: Stop as soon as this test is decided. On rounds it is about the margin, on games about
             the difference in Elo.
-        workers: Processes that play; with more than 1, players must be given by spec. The result is
-            the same.
+        workers: Processes that play; with more than 1, players must be given by spec, and a script
+            must call this under ``if __name__ == "__main__"``. The result is the same.
         threads: Threads for compiled players, from 1 (default: all cores); the result is the same.
+        engine: Whose processes; see :func:`.jobs.run`.
         progress: Called with the number of pairs just played.
         **options: Any option of :class:`Rules`.
 
@@ -171,9 +173,9 @@ def evaluate(
     test = None if sprt is None else replace(sprt)
     if test and unit == "game":
         test = replace(test, low=share_at(test.low), high=share_at(test.high))
-    step = min(pairs, STEP if test or workers > 1 else TABLES // rules.sides)
+    step = min(pairs, STEP if test or workers > 1 or engine == "ray" else TABLES // rules.sides)
     jobs = (Job(meeting, k, min(step, pairs - k)) for k in range(0, pairs, step))
-    playing = run(jobs, workers, threads)
+    playing = run(jobs, workers, threads, engine)
     parts: list[Part] = []
     try:
         for part in playing:

@@ -5,10 +5,12 @@ import multiprocessing
 import os
 import time
 from collections import deque
-from collections.abc import Generator, Iterable
+from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from functools import lru_cache
+from importlib import import_module
 from itertools import islice
 from typing import Any, Literal, NamedTuple
 
@@ -19,6 +21,9 @@ from fives_env.arena.match import Blocks, Match, depends_on_time
 from fives_env.errors import choice
 from fives_env.players import Player, make_player
 from fives_env.rules import Rules
+
+#: Whose processes can play.
+ENGINES = ("processes", "ray")
 
 
 @dataclass(frozen=True)
@@ -170,18 +175,29 @@ def _forfeits(player: Player) -> int:
     return sum(getattr(player, "forfeits", {}).values())
 
 
-def run(jobs: Iterable[Job], workers: int = 1, threads: int | None = None) -> Generator[Part]:
+def run(
+    jobs: Iterable[Job],
+    workers: int = 1,
+    threads: int | None = None,
+    engine: Literal["processes", "ray"] = "processes",
+) -> Generator[Part]:
     """Play jobs and hand out what came of them, in order.
 
     Args:
         jobs: What is to be played.
-        workers: Processes that play; with 1 it is this one.
+        workers: Processes that play; with 1 it is this one, unless ``engine`` is Ray.
         threads: Threads of this one (default: all cores).
+        engine: Whose processes: this machine's, or those of the Ray cluster that ``RAY_ADDRESS``
+            names, of one on this machine if there is none.
 
     Raises:
-        ValueError: An unknown player; or other processes are to play one that is no spec.
+        ValueError: An unknown player or engine; or other processes are to play one that is no spec.
     """
-    if workers == 1:
+    if engine not in ENGINES:
+        raise ValueError(choice("engine", engine, ENGINES))
+    if engine == "ray":
+        yield from _run_on_ray(jobs, workers)
+    elif workers == 1:
         yield from _run_here(jobs, threads or os.cpu_count() or 1)
     else:
         yield from _run_elsewhere(jobs, workers)
@@ -202,16 +218,47 @@ def _run_here(jobs: Iterable[Job], threads: int) -> Generator[Part]:
 
 
 def _run_elsewhere(jobs: Iterable[Job], workers: int) -> Generator[Part]:
-    waiting = iter(jobs)
     # Fresh processes: a forked one would inherit the locks of threads that it does not have.
     pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"))
     try:
-        running = deque(pool.submit(_play, _portable(job)) for job in islice(waiting, 2 * workers))
-        while running:
-            yield running.popleft().result()
-            running.extend(pool.submit(_play, _portable(job)) for job in islice(waiting, 1))
+        yield from _in_order(
+            jobs, 2 * workers, lambda job: pool.submit(_play, job), lambda future: future.result()
+        )
+    except BrokenProcessPool:
+        raise ValueError(
+            "a process that played has ended; a script that uses workers must do so under "
+            "if __name__ == '__main__'."
+        ) from None
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+def _run_on_ray(jobs: Iterable[Job], workers: int) -> Generator[Part]:
+    try:
+        ray: Any = import_module("ray")
+    except ImportError:
+        missing = 'engine ray needs Ray, which is missing: pip install "fives-env[scale]".'
+        raise ValueError(missing) from None
+    begun = not ray.is_initialized()
+    if begun:
+        own = {} if os.environ.get("RAY_ADDRESS") else {"num_cpus": workers}
+        ray.init(include_dashboard=False, log_to_driver=False, logging_level="error", **own)
+    try:
+        yield from _in_order(jobs, 2 * workers, ray.remote(_play).remote, ray.get)
+    finally:
+        if begun:
+            ray.shutdown()
+
+
+def _in_order(
+    jobs: Iterable[Job], ahead: int, submit: Callable[[Job], Any], result: Callable[[Any], Part]
+) -> Generator[Part]:
+    """Results in the order of jobs, of which as many as ``ahead`` are under way."""
+    waiting = iter(jobs)
+    running = deque(submit(_portable(job)) for job in islice(waiting, ahead))
+    while running:
+        yield result(running.popleft())
+        running.extend(submit(_portable(job)) for job in islice(waiting, 1))
 
 
 def _portable(job: Job) -> Job:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from fives_env.arena.evaluate import evaluate
 from fives_env.arena.pace import micros_of
@@ -35,6 +35,7 @@ def ladder(
     pairs: int = 1000,
     seed: int = 0,
     workers: int = 1,
+    engine: Literal["processes", "ray"] = "processes",
     progress: Callable[[int], Any] | None = None,
     **options: Any,
 ) -> list[Rung]:
@@ -47,6 +48,7 @@ def ladder(
         pairs: Deals for each two.
         seed: Seed of the deals.
         workers: Processes that play; the margins are the same.
+        engine: Whose processes; see :func:`.jobs.run`.
         progress: Called with the number of pairs just played.
         **options: Any option of :class:`Rules`.
 
@@ -67,7 +69,14 @@ def ladder(
     for i, j in combinations(range(count), 2):
         a, b = players[i], players[j]
         result = evaluate(
-            a, b, rules=rules, pairs=pairs, seed=seed, workers=workers, progress=progress
+            a,
+            b,
+            rules=rules,
+            pairs=pairs,
+            seed=seed,
+            workers=workers,
+            engine=engine,
+            progress=progress,
         )
         margins[i][j] = Interval(result.margin, result.low, result.high)
         margins[j][i] = Interval(-result.margin, -result.high, -result.low)

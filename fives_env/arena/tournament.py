@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from fives_env.arena.jobs import Job, Meeting, Part, joined, run
 from fives_env.arena.plan import Plan, plan_of
@@ -58,13 +58,17 @@ def steps(plan: Plan) -> list[Step]:
 
 
 def tournament(
-    plan: Plan, workers: int = 1, progress: Callable[[Played], Any] | None = None
+    plan: Plan,
+    workers: int = 1,
+    engine: Literal["processes", "ray"] = "processes",
+    progress: Callable[[Played], Any] | None = None,
 ) -> Played:
     """Play what a plan's file does not hold yet.
 
     Args:
         plan: What is to be played.
         workers: Processes that play; the file is the same.
+        engine: Whose processes; see :func:`.jobs.run`.
         progress: Called after each line with all that has been played.
 
     Raises:
@@ -76,7 +80,7 @@ def tournament(
     if played.result is not None:
         return played
     jobs = (Job(meetings[s.meeting][2], s.first, s.blocks) for s in rest if s.blocks)
-    playing = run(jobs, workers)
+    playing = run(jobs, workers, engine=engine)
     try:
         for step in rest:
             rules, who, meeting = meetings[step.meeting]

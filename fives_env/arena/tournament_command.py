@@ -10,6 +10,7 @@ from rich.live import Live
 from rich.table import Table as Grid
 
 from fives_env.arena.commands import blunders, cell
+from fives_env.flags import add_workers
 
 if TYPE_CHECKING:
     from fives_env.arena.standing import Standing
@@ -25,9 +26,7 @@ def add_tournament(commands: Any) -> None:
     )
     parser.add_argument("config", metavar="PLAN", help="YAML file, such as configs/ladder.yaml")
     parser.add_argument("--file", metavar="FILE", help="keep results there instead")
-    parser.add_argument(
-        "--workers", type=int, default=1, metavar="N", help="processes; the result is the same"
-    )
+    add_workers(parser)
     parser.set_defaults(run=_tournament)
 
 
@@ -79,7 +78,7 @@ def _tournament(args: argparse.Namespace) -> None:
                 live.update(_crosstables(played), refresh=True)
                 shown = time.monotonic()
 
-        played = tournament(plan, workers, show)
+        played = tournament(plan, workers, args.engine, show)
     for number, rules in enumerate(plan.rules):
         found = played.standing(number)
         console.print(_table(played, found))
