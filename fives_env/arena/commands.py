@@ -268,17 +268,29 @@ def _ladder(args: argparse.Namespace) -> None:
 
 
 def _steps(rungs: "Sequence[Rung]") -> Grid:
-    grid = Grid("", "µs", *(str(k) for k in range(1, len(rungs) + 1)))
-    for column in grid.columns[1:]:
-        column.justify = "right"
+    grid = crosstable("µs", len(rungs))
     for k, rung in enumerate(rungs, 1):
-        cells = [cell(margin) if margin else "" for margin in rung.margins]
+        cells = [tall(margin) for margin in rung.margins]
         grid.add_row(
             f"{k} {rung.name}{'' if rung.repeatable else ' *'}", f"{rung.micros:,.2f}", *cells
         )
     return grid
 
 
+def crosstable(second: str, players: int) -> Grid:
+    """An empty table of players against each other: name, one figure, a column for each."""
+    grid = Grid(show_lines=True)
+    grid.add_column("", overflow="fold")
+    for head in (second, *(str(k) for k in range(1, players + 1))):
+        grid.add_column(head, justify="right", no_wrap=True)
+    return grid
+
+
 def cell(margin: "Interval") -> str:
     """A margin and half its interval."""
     return f"{margin.value:+.1f} ±{(margin.high - margin.low) / 2:.1f}"
+
+
+def tall(margin: "Interval | None") -> str:
+    """The same in two lines, nothing for nothing."""
+    return cell(margin).replace(" ", "\n") if margin else ""

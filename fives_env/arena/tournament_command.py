@@ -9,7 +9,7 @@ from rich.console import Console, Group
 from rich.live import Live
 from rich.table import Table as Grid
 
-from fives_env.arena.commands import blunders, cell
+from fives_env.arena.commands import blunders, cell, crosstable, tall
 from fives_env.flags import add_workers
 
 if TYPE_CHECKING:
@@ -94,32 +94,25 @@ def _crosstables(played: "Played") -> Group:
     tables = []
     for number, rules in enumerate(played.plan.rules):
         parts = played.joined(number)
-        grid = _grid(played.plan.players)
+        grid = crosstable("Elo", len(played.plan.players))
         grid.title = repr(rules)
         for k, row in enumerate(payoffs(len(played.plan.players), parts)):
             name = f"{k + 1} {played.plan.players[k]}"
-            grid.add_row(name, "", *(cell(margin) if margin else "" for margin in row))
+            grid.add_row(name, "", *(tall(margin) for margin in row))
         tables.append(grid)
     return Group(*tables)
-
-
-def _grid(players: tuple[str, ...]) -> Grid:
-    grid = Grid("", "Elo", *(str(k) for k in range(1, len(players) + 1)))
-    for column in grid.columns[1:]:
-        column.justify = "right"
-    return grid
 
 
 def _table(played: "Played", found: "Standing") -> Grid:
     """Players by rating: Elo and margins, each with half its interval."""
     order = found.order()
-    grid = _grid(played.plan.players)
+    grid = crosstable("Elo", len(played.plan.players))
     for place, k in enumerate(order, 1):
         name = f"{place} {played.plan.players[k]}{' *' if found.places[k].marked else ''}"
         rating = found.ratings[k]
-        elo = f"{rating.value:+.0f} ±{(rating.high - rating.low) / 2:.0f}"
+        elo = f"{rating.value:+.0f}\n±{(rating.high - rating.low) / 2:.0f}"
         cells = [found.payoffs[k][other] for other in order]
-        grid.add_row(name, elo, *(cell(margin) if margin else "" for margin in cells))
+        grid.add_row(name, elo, *(tall(margin) for margin in cells))
     return grid
 
 
