@@ -141,14 +141,17 @@ def curves(runs: Mapping[str, Sequence[Mapping[str, float]]]) -> str:
     figure = _figure(8, 5.4)
     figure.clear()
     upper, lower = figure.subplots(2, sharex=True)
-    for name, rows in runs.items():
+    for k, (name, rows) in enumerate(runs.items()):
+        colour = COLOURS[k % len(COLOURS)]
         if not all("decisions" in row for row in rows):
             raise ValueError(choice("run", name, "a folder with the metrics of a training run"))
         judged = [row for row in rows if "against_greedy" in row]
         seen = [row["decisions"] for row in judged]
-        upper.plot(seen, [row["against_greedy"] for row in judged], "o-", label=name)
+        upper.plot(seen, [row["against_greedy"] for row in judged], "o-", label=name, color=colour)
         kept = [row for row in rows if "entropy" in row]
-        lower.plot([row["decisions"] for row in kept], [row["entropy"] for row in kept])
+        lower.plot(
+            [row["decisions"] for row in kept], [row["entropy"] for row in kept], color=colour
+        )
     upper.axhline(0, color="#888", linewidth=0.8)
     upper.set_ylabel("margin against greedy")
     lower.set_ylabel("entropy")
