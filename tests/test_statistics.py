@@ -78,15 +78,15 @@ def test_power_is_what_was_asked_for():
 # --- sequential tests -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("truth", "wrong"), [(0.0, "high"), (4.0, "low")])
+@pytest.mark.parametrize(("truth", "wrong"), [(0.0, "high"), (2.0, "low")])
 def test_a_sequential_test_keeps_its_error_rates(equal, truth, wrong):
     """On margins as they are: the blocks of equal players, shifted, drawn anew."""
     rng = np.random.default_rng(2)
     margins = equal[0] - equal[0].mean() + truth
     errors, blocks, held, means = 0, [], 0, []
     for _ in range(600):
-        test = Sprt(0, 4)
-        end = test.add(rng.choice(margins, 5000))
+        test = Sprt(0, 2)
+        end = test.add(rng.choice(margins, 8000))
         assert end is not None
         errors += test.decision == wrong
         blocks.append(end)
@@ -94,9 +94,9 @@ def test_a_sequential_test_keeps_its_error_rates(equal, truth, wrong):
         held += found.mean.low <= truth <= found.mean.high
         means.append(found.mean.value)
     assert errors / 600 <= 0.05 + 0.012  # alpha = beta = 5 %, and the error of 600 tests
-    assert np.mean(blocks) < blocks_for(4.0, margins.std(), power=0.95)
+    assert np.mean(blocks) < blocks_for(2.0, margins.std(), power=0.95)
     assert held / 600 > 0.93
-    assert np.mean(np.array(means) > truth) == pytest.approx(0.5, abs=0.07)
+    assert np.mean(np.array(means) > truth) == pytest.approx(0.5, abs=0.1)
 
 
 def test_chances_between_barriers_are_those_of_a_random_walk():

@@ -24,7 +24,7 @@ from fives_env.arena.statistics import Interval
 from fives_env.errors import choice
 
 #: Blocks before which no test stops: a variance of fewer cannot be trusted.
-LEAST = 64
+LEAST = 256
 #: Terms of the series, and from which variance on it is used, in squares of the barriers' distance.
 _TERMS, EARLY = np.arange(1, 201), 0.01
 

