@@ -8,10 +8,10 @@ RUN := .venv/bin/python -m
 help:
 	@sed -n 's/^\([a-z]*\):.*## /make \1	/p' Makefile
 
-demo: setup ## train a small player, then play it against random and greedy
+demo: setup ## train a small player, then play it against the heuristics; a page about it
 	$(RUN) training.ppo --config configs/demo.yaml
-	.venv/bin/fives evaluate network:runs/demo random
-	.venv/bin/fives evaluate network:runs/demo greedy
+	.venv/bin/fives tournament configs/demo_ladder.yaml
+	.venv/bin/fives report runs/demo/ladder.jsonl --runs runs/demo --html runs/demo/report.html
 
 test: lint ## lint, then all tests
 	$(RUN) pytest -n 2
@@ -39,5 +39,5 @@ endif
 	  $(PYTHON) -m venv --clear .venv; fi
 	@rm -f $@ && echo "$(CURDIR)" > .venv/unfinished
 	@echo "Installing into .venv; the first time takes a few minutes."
-	@$(RUN) pip install --quiet -c configs/constraints.txt -e ".[train,render,dev]"
+	@$(RUN) pip install --quiet -c configs/constraints.txt -e ".[train,render,report,dev]"
 	@mv .venv/unfinished $@

@@ -222,6 +222,17 @@ def from_line(line: bytes) -> Record:
     Raises:
         ValueError: It is cut short, was changed, or is not a record of this format.
     """
+    record = object_of(line)
+    check(record)
+    return record
+
+
+def object_of(line: bytes) -> Record:
+    """What :func:`to_line` wrote, whatever it is about.
+
+    Raises:
+        ValueError: It is cut short or was changed.
+    """
     parts = _LINE.fullmatch(line)
     if parts is None:
         broken = "was changed" if line.endswith(b"\n") else "is cut short"
@@ -234,7 +245,6 @@ def from_line(line: bytes) -> Record:
         record: Record = json.loads(body + b"}")
     except (ValueError, RecursionError) as error:
         raise ValueError(f"record is no JSON object: {error}.") from None
-    check(record)
     return record
 
 

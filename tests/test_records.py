@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from fives_env import PRESETS, IllegalAction, Rules, Table
-from fives_env.arena.match import Match
-from fives_env.players import make_player
+from fives_env.arena.evaluate import duel
+from fives_env.arena.jobs import Hall
 from fives_env.players.program import ProgramPlayer
 from fives_env.records import (
     Recorder,
@@ -65,15 +65,14 @@ def test_a_record_comes_back_and_replays(preset, players, teams, tmp_path):
 @pytest.mark.parametrize(("players", "teams"), SEATS)
 def test_a_record_is_the_round_that_a_match_plays(players, teams):
     rules = Rules(players=players, teams=teams)
-    match = Match(make_player("greedy"), make_player("random"), rules, 9, 1)
-    (blocks,) = match.play(3)
+    blocks = Hall(duel("greedy", "random", rules, 9), 1).play(0, 3).blocks
     for game in range(3):
         for side in range(rules.sides):
             names = ["greedy" if s % rules.sides == side else "random" for s in range(players)]
             record = play_record(
                 names, rules, seed=9, game=game, seating=side, episode="round", forced="auto"
             )
-            assert record["scores"][side] == blocks.own[game, side]
+            assert record["scores"][: rules.sides] == blocks.scores[game, side].tolist()
 
 
 def test_known_actions_make_the_same_record():

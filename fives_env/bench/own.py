@@ -198,11 +198,11 @@ def stepped(n: int, mask: Callable[[], Any], step: Callable[[Any], Any]) -> Call
 
 def match() -> Callable[[], int]:
     """Rounds of a duplicate match between greedy players."""
-    from fives_env.arena.match import Match
-    from fives_env.players import make_player
+    from fives_env.arena.evaluate import duel
+    from fives_env.arena.jobs import Hall
 
-    pair = Match(make_player("greedy"), make_player("greedy"), Rules(), 0, 1)
-    return lambda: sum(blocks.own.size for blocks in pair.play(1000))
+    hall = Hall(duel("greedy", "greedy", Rules(), 0), threads=1)
+    return lambda: hall.play(0, 1000).blocks.rounds.size
 
 
 def copies(n: int) -> Callable[[], int]:

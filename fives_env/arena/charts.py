@@ -1,0 +1,160 @@
+"""The plots of a report, as SVG text."""
+
+import io
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from fives_env.arena.standing import Standing
+from fives_env.arena.statistics import Interval
+from fives_env.errors import choice
+
+#: Colours, the first for what is measured, the second for what stands beside it.
+COLOURS = INK, BESIDE, *_ = "#2d6f5d", "#d1703c", "#3b6ea5", "#8a5ea7"
+
+
+def _figure(width: float, height: float) -> Any:
+    try:
+        from matplotlib import rc_context
+        from matplotlib.figure import Figure
+    except ImportError:
+        needed = 'reports need Matplotlib, which is missing: pip install "fives-env[report]"'
+        raise ValueError(needed) from None
+    with rc_context({"font.size": 10, "axes.spines.top": False, "axes.spines.right": False}):
+        figure = Figure(figsize=(width, height), layout="constrained")
+        figure.add_subplot()
+    return figure
+
+
+def _svg(figure: Any) -> str:
+    """A figure as an SVG element; the same figure always gives the same text."""
+    from matplotlib import rc_context
+
+    text = io.StringIO()
+    with rc_context({"svg.fonttype": "none", "svg.hashsalt": "fives"}):
+        figure.savefig(text, format="svg", metadata={"Date": None}, transparent=True)
+    drawn = text.getvalue()
+    # Its style is meant for a file of its own; in a page it must not reach other pictures.
+    return drawn[drawn.index("<svg") :].replace("*{stroke", ".plot *{stroke")
+
+
+def _rows(names: Sequence[str], label: str, inches: float = 0.36) -> Any:
+    """A figure with a row for each name, the first on top."""
+    figure = _figure(8, 0.9 + inches * len(names))
+    axes = figure.axes[0]
+    axes.set_yticks(range(len(names)), names)
+    axes.set_ylim(len(names) - 0.5, -0.5)
+    axes.set_xlabel(label)
+    axes.grid(axis="x", color="#8884", linewidth=0.7)
+    axes.set_axisbelow(True)
+    return figure
+
+
+def _dots(
+    axes: Any, found: Sequence[Interval | None], shift: float, colour: str, label: str
+) -> None:
+    places = [k + shift for k, interval in enumerate(found) if interval]
+    shown = [interval for interval in found if interval]
+    errors = [[i.value - i.low for i in shown], [i.high - i.value for i in shown]]
+    values = [interval.value for interval in shown]
+    axes.errorbar(values, places, xerr=errors, fmt="o", capsize=3, color=colour, label=label)
+
+
+def ladder(names: Sequence[str], ratings: Sequence[Interval]) -> str:
+    """Ratings with their intervals, the best on top."""
+    figure = _rows(names, "Elo, 95 % interval")
+    _dots(figure.axes[0], ratings, 0, INK, "")
+    return _svg(figure)
+
+
+def heat(names: Sequence[str], payoffs: Sequence[Sequence[Interval | None]]) -> str:
+    """Margins of rows against columns, in numbers and colours."""
+    count = len(names)
+    figure = _figure(3.2 + 0.95 * count, 0.8 + 0.55 * count)
+    axes = figure.axes[0]
+    values = np.array([[cell.value if cell else np.nan for cell in row] for row in payoffs])
+    most = float(np.nanmax(np.abs(values))) if not np.isnan(values).all() else 1.0
+    axes.imshow(values, cmap="RdBu", vmin=-most, vmax=most, aspect="auto")
+    for i, row in enumerate(payoffs):
+        for j, cell in enumerate(row):
+            if cell:
+                pale = abs(cell.value) < 0.6 * most
+                text = f"{cell.value:+.1f}\n±{(cell.high - cell.low) / 2:.1f}"
+                colour = "#222" if pale else "white"
+                axes.text(j, i, text, ha="center", va="center", color=colour, fontsize=8)
+    axes.set_yticks(range(count), [f"{k + 1}  {name}" for k, name in enumerate(names)])
+    axes.set_xticks(range(count), [str(k + 1) for k in range(count)])
+    axes.tick_params(length=0)
+    return _svg(figure)
+
+
+def sides(names: Sequence[str], found: Standing, order: Sequence[int]) -> str:
+    """Margins by side, and leading and following."""
+    places = [found.places[k] for k in order]
+    figure = _rows(names, "margin", 0.5)
+    axes = figure.axes[0]
+    axes.axvline(0, color="#888", linewidth=0.8)
+    kinds = [
+        (f"side {k + 1}", [place.by_side[k] for place in places], "s^Dv"[k], COLOURS[k], -0.2)
+        for k in range(len(places[0].by_side))
+    ]
+    kinds.append(("leading", [place.leading for place in places], ">", "#666", 0.2))
+    kinds.append(("following", [place.following for place in places], "<", "#666", 0.2))
+    for label, values, mark, colour, shift in kinds:
+        heights = [row + shift for row in range(len(names))]
+        axes.scatter(values, heights, color=colour, label=label, marker=mark, s=28)
+    figure.legend(loc="outside upper center", ncols=len(kinds), frameon=False)
+    return _svg(figure)
+
+
+def luck(names: Sequence[str], found: Standing, order: Sequence[int]) -> str:
+    """Margins as played, and without luck."""
+    places = [found.places[k] for k in order]
+    figure = _rows(names, "margin, 95 % interval", 0.5)
+    axes = figure.axes[0]
+    axes.axvline(0, color="#888", linewidth=0.8)
+    _dots(axes, [place.margin for place in places], -0.15, INK, "as played")
+    without = [place.adjusted.margin if place.adjusted else None for place in places]
+    _dots(axes, without, 0.15, BESIDE, "without luck")
+    figure.legend(loc="outside upper center", ncols=2, frameon=False)
+    return _svg(figure)
+
+
+def bars(names: Sequence[str], values: Sequence[float], label: str, scale: str = "linear") -> str:
+    """A bar for each name, with its number."""
+    figure = _rows(names, label)
+    axes = figure.axes[0]
+    axes.set_xscale(scale)
+    shown = axes.barh(range(len(names)), values, color=INK, height=0.6)
+    axes.bar_label(shown, [f"{value:,.3g}" for value in values], padding=4)
+    axes.margins(x=0.15)
+    return _svg(figure)
+
+
+def curves(runs: Mapping[str, Sequence[Mapping[str, float]]]) -> str:
+    """Margin against greedy and entropy over the decisions that training runs have seen.
+
+    Args:
+        runs: Rows of ``metrics.jsonl``, by the run's name.
+    """
+    figure = _figure(8, 5.4)
+    figure.clear()
+    upper, lower = figure.subplots(2, sharex=True)
+    for k, (name, rows) in enumerate(runs.items()):
+        colour = COLOURS[k % len(COLOURS)]
+        if not all("decisions" in row for row in rows):
+            raise ValueError(choice("run", name, "a folder with the metrics of a training run"))
+        judged = [row for row in rows if "against_greedy" in row]
+        seen = [row["decisions"] for row in judged]
+        upper.plot(seen, [row["against_greedy"] for row in judged], "o-", label=name, color=colour)
+        kept = [row for row in rows if "entropy" in row]
+        lower.plot(
+            [row["decisions"] for row in kept], [row["entropy"] for row in kept], color=colour
+        )
+    upper.axhline(0, color="#888", linewidth=0.8)
+    upper.set_ylabel("margin against greedy")
+    lower.set_ylabel("entropy")
+    lower.set_xlabel("decisions")
+    upper.legend(frameon=False)
+    return _svg(figure)

@@ -1,0 +1,132 @@
+"""``fives tournament`` and ``fives report``."""
+
+import argparse
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.table import Table as Grid
+
+from fives_env.arena.commands import blunders, cell, crosstable, tall
+from fives_env.flags import add_workers
+
+if TYPE_CHECKING:
+    from fives_env.arena.standing import Standing
+    from fives_env.arena.tournament import Played
+
+
+def add_tournament(commands: Any) -> None:
+    """Add ``fives tournament`` to the subparsers of a command line."""
+    parser = commands.add_parser(
+        "tournament",
+        help="play what a plan says, and go on where it was interrupted",
+        description="Play the meetings of a YAML file (see fives_env.arena.plan); print ratings.",
+    )
+    parser.add_argument("config", metavar="PLAN", help="YAML file, such as configs/ladder.yaml")
+    parser.add_argument("--file", metavar="FILE", help="keep results there instead")
+    add_workers(parser)
+    parser.set_defaults(run=_tournament)
+
+
+def add_report(commands: Any) -> None:
+    """Add ``fives report`` to the subparsers of a command line."""
+    parser = commands.add_parser(
+        "report",
+        help="write a page about a tournament",
+        description="Write one HTML file, which opens offline, about the results of a tournament.",
+    )
+    parser.add_argument("file", metavar="RESULTS", help="what fives tournament has written")
+    parser.add_argument("--html", metavar="FILE", help="the page; RESULTS with .html by default")
+    parser.add_argument(
+        "--runs", nargs="*", default=[], metavar="FOLDER", help="training runs, for their curves"
+    )
+    parser.set_defaults(run=_report)
+
+
+def _report(args: argparse.Namespace) -> None:
+    from fives_env.arena.report import report
+
+    path = Path(args.html or Path(args.file).with_suffix(".html"))
+    page = report(args.file, args.runs)
+    try:
+        path.write_text(page, "utf-8")
+    except OSError as error:
+        raise ValueError(f"page {str(path)!r} cannot be written: {error.strerror}.") from None
+    print(f"Wrote {path}.")
+
+
+def _tournament(args: argparse.Namespace) -> None:
+    import dataclasses
+
+    from fives_env.arena.plan import read_plan
+    from fives_env.arena.tournament import tournament
+    from fives_env.errors import whole
+
+    workers = whole("workers", args.workers, 1, 1024)
+    plan = read_plan(args.config)
+    if args.file:
+        plan = dataclasses.replace(plan, file=args.file)
+    console = Console(highlight=False)
+    shown = 0.0
+    with Live(console=Console(stderr=True), transient=True, auto_refresh=False) as live:
+
+        def show(played: "Played") -> None:
+            nonlocal shown
+            if time.monotonic() > shown + 0.5:
+                live.update(_crosstables(played), refresh=True)
+                shown = time.monotonic()
+
+        played = tournament(plan, workers, args.engine, show)
+    for number, rules in enumerate(plan.rules):
+        found = played.standing(number)
+        console.print(_table(played, found))
+        console.print(f"{rules!r}, {plan.blocks:,} deals each, seed {plan.seed}", style="dim")
+        for line in _remarks(plan.players, found):
+            console.print(line)
+    console.print(f"Results are in {plan.file}.")
+
+
+def _crosstables(played: "Played") -> Group:
+    from fives_env.arena.standing import payoffs
+
+    tables = []
+    for number, rules in enumerate(played.plan.rules):
+        parts = played.joined(number)
+        grid = crosstable("Elo", len(played.plan.players))
+        grid.title = repr(rules)
+        for k, row in enumerate(payoffs(len(played.plan.players), parts)):
+            name = f"{k + 1} {played.plan.players[k]}"
+            grid.add_row(name, "", *(tall(margin) for margin in row))
+        tables.append(grid)
+    return Group(*tables)
+
+
+def _table(played: "Played", found: "Standing") -> Grid:
+    """Players by rating: Elo and margins, each with half its interval."""
+    order = found.order()
+    grid = crosstable("Elo", len(played.plan.players))
+    for place, k in enumerate(order, 1):
+        name = f"{place} {played.plan.players[k]}{' *' if found.places[k].marked else ''}"
+        rating = found.ratings[k]
+        elo = f"{rating.value:+.0f}\n±{(rating.high - rating.low) / 2:.0f}"
+        cells = [found.payoffs[k][other] for other in order]
+        grid.add_row(name, elo, *(tall(margin) for margin in cells))
+    return grid
+
+
+def _remarks(players: tuple[str, ...], found: "Standing") -> list[str]:
+    """What a table does not show, a sentence each."""
+    from fives_env.arena.standing import remarks
+
+    said = remarks(players, found)
+    for player, place in zip(players, found.places, strict=True):
+        if place.adjusted:
+            said.append(
+                f"{player}: margin {cell(place.adjusted.margin)} without luck, which was "
+                f"{place.adjusted.removed:.0%} of the variance; blunders {blunders(place.judged)}."
+            )
+        if place.forfeits:
+            said.append(f"{player} forfeited {place.forfeits:,} decisions.")
+    return said
