@@ -6,7 +6,7 @@ import random
 import numpy as np
 import pytest
 
-from fives_env import PRESETS, Rules, Table, fives_v0
+from fives_env import PRESETS, Rules, Table, evaluate, fives_v0
 from fives_env.engine import single, state, view
 
 SEATS = [{"players": 2}, {"players": 3}, {"players": 4}, {"players": 4, "teams": True}]
@@ -125,3 +125,26 @@ def check_caps(table):
             held = sum(1 for name in table.hands[seat] if str(v) in name)
             assert held <= record["cap"][seat][v]
         assert (hand & int(record["barred"])).bit_count() <= record["cap"][seat][7]
+
+
+@pytest.mark.parametrize("seats", [{"players": 2}, {"players": 3}, {"players": 4, "teams": True}])
+def test_no_call_shows_a_deal_from_two_seats(seats):
+    """Nor in the order of the deals: either would tell a player what others hold."""
+    rules, pairs, seed = Rules(**seats), 40, 77
+    hands = [Table(rules, seed=seed, game=k).state["hands"][0].copy() for k in range(pairs)]
+    calls = []
+
+    def spy(views):
+        games = []
+        for t in views.records:
+            seat = t["viewer"]
+            held = int(t["hands"][seat]) | int(t["laid"][seat])
+            found = [k for k in range(pairs) if int(hands[k][seat]) & ~held == 0]
+            games += found if len(found) == 1 else []  # tiles drawn may make it look like others
+        calls.append(games)
+        return views.mask.argmax(1)
+
+    evaluate(spy, "greedy", rules=rules, pairs=pairs, seed=seed)
+    assert all(len(games) == len(set(games)) for games in calls)
+    full = [games for games in calls if len(games) > 10]
+    assert full and all(games != sorted(games) for games in full)

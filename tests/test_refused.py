@@ -131,7 +131,7 @@ def env(**options):
         (lambda: evaluate("random", lambda views: [[1], [2, 3]], pairs=2), "answer of player"),
         (
             lambda: evaluate("random", lambda views: None, pairs=2),
-            "is None, but must be 4 whole numbers",
+            "is None, but must be 2 whole numbers",
         ),
         (lambda: evaluate("random", lambda views: "no", pairs=2), "is 'no', but must be"),
     ],

@@ -173,7 +173,7 @@ def evaluate(
     test = None if sprt is None else replace(sprt)
     if test and unit == "game":
         test = replace(test, low=share_at(test.low), high=share_at(test.high))
-    step = min(pairs, STEP if test or workers > 1 or engine == "ray" else TABLES // rules.sides)
+    step = min(pairs, STEP if test or workers > 1 or engine == "ray" else TABLES)
     jobs = (Job(meeting, k, min(step, pairs - k)) for k in range(0, pairs, step))
     playing = run(jobs, workers, threads, engine)
     parts: list[Part] = []

@@ -2,6 +2,9 @@
 
 A *block* is one deal with every seating of the players, and the unit of all statistics. Deal ``k``
 of a match is that of (seed, game ``k``, round 0), whatever the players.
+
+Nobody is asked about two seatings of a deal at a time: one would show the other's hidden hands. The
+tables are played seating after seating, and shown in an order that only the judge knows.
 """
 
 import time
@@ -25,8 +28,8 @@ from fives_env.players.base import Player
 from fives_env.players.compiled import EXTERNAL, CompiledPlayer, play_on
 from fives_env.rules import Rules
 
-#: Rounds that are played at the same time.
-TABLES = 4096
+#: Deals that are played at the same time.
+TABLES = 1024
 
 
 @dataclass(frozen=True)
@@ -111,16 +114,16 @@ class Tally:
 
 
 @jit
-def seat_players(tables, rules, seed, first, kind_of, seated, kinds, owner, keys, shared, lo, hi):  # type: ignore[no-untyped-def]
-    """Deal block after block from ``first`` on and seat the players as ``seated`` has them."""
+def seat_players(  # type: ignore[no-untyped-def]
+    tables, rules, seed, first, seating, kind_of, seated, kinds, owner, keys, shared, lo, hi
+):
+    """Deal game after game from ``first`` on and seat the players as ``seated[seating]`` is."""
     r = rules[0]
-    ways = len(seated)
     for i in range(lo, hi):
-        game = first + i // ways
-        seating = i % ways
+        game = first + i
         start(tables[i], r, seed, game)
         keys[i] = players_key(seed, game, seating)
-        shared[i] = players_key(seed, game, ways)
+        shared[i] = players_key(seed, game, len(seated))
         for seat in range(i64(r["players"])):
             owner[i, seat] = seated[seating, seat]
             kinds[i, seat] = kind_of[seated[seating, seat]]
@@ -193,13 +196,20 @@ class Match:
 
     def play(self, blocks: int, first: int = 0) -> Iterator[Blocks]:
         """Play ``blocks`` blocks from number ``first`` on, some at a time."""
-        at_once = max(1, TABLES // len(self._seated))
-        for begin in range(first, first + blocks, at_once):
-            yield self._play(begin, min(at_once, first + blocks - begin))
+        for begin in range(first, first + blocks, TABLES):
+            yield self._play(begin, min(TABLES, first + blocks - begin))
 
     def _play(self, first: int, blocks: int) -> Blocks:
-        ways, sides = self.owner.shape
-        n = blocks * ways
+        played = [self._play_seating(first, blocks, way) for way in range(len(self.owner))]
+        for k, tally in enumerate(self.tallies):
+            for room in self._studies:
+                tally.judged += room.counts[k]
+                room.counts[k] = 0
+        return Blocks(self.owner, *(np.stack(column, 1) for column in zip(*played, strict=True)))
+
+    def _play_seating(self, first: int, n: int, seating: int) -> tuple[NDArray[Any], ...]:
+        """Play one seating of ``n`` deals; what :class:`Blocks` holds of it."""
+        sides = self.rules.sides
         tables = state.new_tables(n)
         kinds, owner = np.zeros((2, n, self.rules.players), np.int64)
         keys, shared = np.zeros((2, n), np.uint64)
@@ -207,7 +217,7 @@ class Match:
 
         def begin(k: int, lo: int, hi: int) -> None:
             places = self._kind_of, self._seated, kinds, owner, keys, shared, lo, hi
-            seat_players(tables, self._record, self.seed, first, *places)
+            seat_players(tables, self._record, self.seed, first, seating, *places)
 
         def compiled(k: int, lo: int, hi: int) -> None:
             where = tables, self._record, kinds, keys, batch.NO_EVENTS, self._scratch[k]
@@ -217,27 +227,20 @@ class Match:
                 play_on(*where, lo, hi)
 
         batch.sliced(begin, n, self.threads)
-        leader = tables["leader"] % sides
+        leader = tables["leader"].astype(np.int64) % sides
         batch.sliced(compiled, n, self.threads)
         while (tables["phase"] != state.OVER).any():
             for number in np.flatnonzero(self._kind_of == EXTERNAL):
                 self._ask(int(number), tables, owner, keys, shared, luck)
             batch.sliced(compiled, n, self.threads)
-        for k, tally in enumerate(self.tallies):
-            for room in self._studies:
-                tally.judged += room.counts[k]
-                room.counts[k] = 0
-
-        shape = blocks, ways
-        winners = tables["winners"][:, None] >> np.arange(sides) & 1 if self._games else luck * 0
-        return Blocks(
-            self.owner,
-            tables["scores"][:, :sides].reshape(*shape, sides).astype(np.int64),
-            winners[:, :sides].reshape(*shape, sides) == 1,
-            leader.reshape(shape).astype(np.int64),
-            (tables["ended"] == BY_BLOCK).reshape(shape),
-            tables["round"].reshape(shape).astype(np.int64) + 1,
-            luck[:, :sides].reshape(*shape, sides),
+        winners = tables["winners"][:, None] >> np.arange(sides) & 1 == 1
+        return (
+            tables["scores"][:, :sides].astype(np.int64),
+            winners & self._games,
+            leader,
+            tables["ended"] == BY_BLOCK,
+            tables["round"].astype(np.int64) + 1,
+            luck[:, :sides],
         )
 
     def _ask(self, number: int, tables: Any, owner: Any, keys: Any, shared: Any, luck: Any) -> None:
@@ -247,6 +250,7 @@ class Match:
         if n == 0:
             return
         index = index[:n]
+        index = index[np.argsort(keys[index])]  # the order of deals would tell which they are
         player, record, tally = self.players[number], self._record, self.tallies[number]
         clock = time.perf_counter if depends_on_time(player) else time.process_time
         began = clock()

@@ -31,6 +31,10 @@ class Views:
 class Player(Protocol):
     """Anything that answers views with legal actions.
 
+    One object may sit on several seats of a table, and meets a deal again from the other side: what
+    it kept from one call to the next could tell it what its seat does not know. Players keep
+    nothing.
+
     Attributes:
         name: How tables and reports call it.
     """

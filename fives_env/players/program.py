@@ -16,6 +16,9 @@ is played again. It answers with the same ``id`` and one of the actions:
 
     {"id": 12, "action": "6-4@1"}
 
+One program may sit on several seats of a table, and meets a deal again from the other side. It has
+to decide by ``view`` alone.
+
 A program that is late, crashes, or answers with something else forfeits that decision: a random
 legal action is played and counted. It is started again after a crash; after ten forfeits running it
 is asked no more. ``tests/bots/plain.py`` is an example.
