@@ -125,6 +125,8 @@ def env(**options):
         (lambda: evaluate("exec:a\0b", "random", pairs=2), "a program (embedded null byte)"),
         (lambda: ProgramPlayer("true", move_limit=-1), "move limit is -1"),
         (lambda: ProgramPlayer("true", float("nan")), "start limit is nan"),
+        (lambda: evaluate("random", "random", progress=3), "progress is 3"),
+        (lambda: evaluate("random", "random", unit=GRID), "unit is array"),
         (lambda: evaluate("random", "random", threads=0), "threads is 0"),
         (lambda: evaluate("random", "random", threads=1.5), "threads is 1.5"),
         (lambda: evaluate("random", "random", threads="2"), "threads is '2'"),

@@ -20,7 +20,7 @@ from fives_env.arena.statistics import (
     share_of,
     without_luck,
 )
-from fives_env.errors import choice, whole
+from fives_env.errors import choice, one_of, whole
 from fives_env.rules import Rules
 
 #: Blocks between two looks at a test, and in what one process plays at a time.
@@ -167,8 +167,9 @@ def evaluate(
     seed = whole("seed", seed, 0, 2**63 - 1)
     workers = whole("workers", workers, 1, 1024)
     threads = threads if threads is None else whole("threads", threads, 1, 1024)
-    if unit not in ("round", "game"):
-        raise ValueError(choice("unit", unit, ("round", "game")))
+    unit = one_of("unit", unit, ("round", "game"))
+    if not (progress is None or callable(progress)):
+        raise ValueError(choice("progress", progress, "a function"))
     meeting = duel(a, b, rules, seed, unit=unit, studied=study)
     test = None if sprt is None else replace(sprt)
     if test and unit == "game":

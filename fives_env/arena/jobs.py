@@ -5,7 +5,7 @@ import multiprocessing
 import os
 import time
 from collections import deque
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
@@ -172,7 +172,8 @@ def joined(parts: list[Part]) -> Part:
 
 
 def _forfeits(player: Player) -> int:
-    return sum(getattr(player, "forfeits", {}).values())
+    forfeits = getattr(player, "forfeits", None)
+    return sum(forfeits.values()) if isinstance(forfeits, Mapping) else 0
 
 
 def run(
