@@ -31,6 +31,12 @@ def side_of(r, seat):  # type: ignore[no-untyped-def]
 
 
 @jit
+def seat_after(r, seat):  # type: ignore[no-untyped-def]
+    """The next seat in turn order."""
+    return seat + 1 if seat + 1 < r["players"] else 0
+
+
+@jit
 def on_board(r, points):  # type: ignore[no-untyped-def]
     """Points as the scoreboard counts them: as they are, or in pegs of five."""
     return points if r["peg"] == 1 else points // 5
@@ -109,6 +115,20 @@ def award(t, r, seat, amount):  # type: ignore[no-untyped-def]
 def charge(t, r, seat, amount):  # type: ignore[no-untyped-def]
     """Take ``amount`` (on the scoreboard) from a seat's side."""
     t["scores"][side_of(r, seat)] -= amount
+
+
+@jit
+def award_placement(t, r, seat, points):  # type: ignore[no-untyped-def]
+    """Award a placement, and in the same award the one for going out with it.
+
+    Returns what the placement added, and what going out added (-1: nothing was decided on it).
+    """
+    pegs = on_board(r, points)
+    if r["out"] != OUT_ONE or t["hands"][seat] != 0:
+        return award(t, r, seat, pegs), -1
+    if award(t, r, seat, pegs + 1) == 0:
+        return 0, 0
+    return pegs, 1
 
 
 @jit

@@ -9,16 +9,15 @@ from fives_env.engine.events import emit
 from fives_env.engine.jit import i64, inlined, jit, lowest
 from fives_env.engine.layout import lay
 from fives_env.engine.lead import above, lead_rule, must_set
+from fives_env.engine.muggins import announce, ask_next, call
 from fives_env.engine.settle import (
-    award,
+    award_placement,
     blocked,
-    charge,
     end_round,
     hand_pips,
     lowest_seat,
-    on_board,
     out,
-    side_of,
+    seat_after,
     start_round,
     won,
 )
@@ -28,21 +27,16 @@ from fives_env.engine.state import (
     A_DRAW,
     A_PASS,
     ANNOUNCE,
-    ANNOUNCED,
     BY_BLOCK,
     BY_OUT,
     BY_TARGET,
-    CALL,
-    CALLED,
     DRAW_NONE,
     DRAW_ONE,
     DREW,
     LEAD_HIGHEST,
     LET_GO,
-    MUGGINS_NEXT,
     MUGGINS_OFF,
     NOBODY,
-    OUT_ONE,
     OVER,
     PASSED,
     PLACE,
@@ -155,12 +149,6 @@ def draw(t, r, ev, n):  # type: ignore[no-untyped-def]
 
 
 @jit
-def seat_after(r, seat):  # type: ignore[no-untyped-def]
-    """The next seat in turn order."""
-    return seat + 1 if seat + 1 < r["players"] else 0
-
-
-@jit
 def next_turn(t, r):  # type: ignore[no-untyped-def]
     """Give the turn to the next seat."""
     t["turn"] = seat_after(r, i64(t["turn"]))
@@ -230,72 +218,6 @@ def place(t, r, action, ev, n):  # type: ignore[no-untyped-def]
     else:
         points, one = award_placement(t, r, seat, points)
     return emit(ev, n, do, seat, tile, end, points), one
-
-
-@jit
-def award_placement(t, r, seat, points):  # type: ignore[no-untyped-def]
-    """Award a placement, and in the same award the one for going out with it.
-
-    Returns what the placement added, and what going out added (-1: nothing was decided on it).
-    """
-    pegs = on_board(r, points)
-    if r["out"] != OUT_ONE or t["hands"][seat] != 0:
-        return award(t, r, seat, pegs), -1
-    if award(t, r, seat, pegs + 1) == 0:
-        return 0, 0
-    return pegs, 1
-
-
-@jit
-def false_call(t, r, seat):  # type: ignore[no-untyped-def]
-    """What a seat's side gains by speaking up for nothing: zero or less."""
-    loss = on_board(r, 5) if r["lose"] else 0
-    charge(t, r, seat, loss)
-    return -loss
-
-
-@jit
-def announce(t, r, ev, n):  # type: ignore[no-untyped-def]
-    """The mover claims the points of the placement; returns as :func:`place` does."""
-    seat = i64(t["turn"])
-    one = -1
-    if t["pending"]:
-        points, one = award_placement(t, r, seat, i64(t["pending"]))
-    else:
-        points = false_call(t, r, seat)
-    t["phase"] = PLAY
-    return emit(ev, n, ANNOUNCED, seat, -1, -1, points), one
-
-
-@jit
-def call(t, r, ev, n):  # type: ignore[no-untyped-def]
-    """Another seat claims the points that the mover left."""
-    seat = i64(t["turn"])
-    points = 0
-    if t["pending"] == 0:
-        points = false_call(t, r, seat)
-    elif r["take"]:
-        points = award(t, r, seat, on_board(r, i64(t["pending"])))
-    t["phase"] = PLAY
-    return emit(ev, n, CALLED, seat, -1, -1, points)
-
-
-@jit
-def ask_next(t, r):  # type: ignore[no-untyped-def]
-    """Ask the next seat of another side whether it calls, or close the window."""
-    mover = i64(t["mover"])
-    seat = i64(t["turn"])
-    if t["phase"] == CALL and r["muggins"] == MUGGINS_NEXT:
-        seat = mover - 1
-    t["phase"] = PLAY
-    for _ in range(i64(r["players"])):
-        seat = seat_after(r, seat)
-        if seat == mover:
-            return
-        if side_of(r, seat) != side_of(r, mover):
-            t["phase"] = CALL
-            t["turn"] = seat
-            return
 
 
 @jit

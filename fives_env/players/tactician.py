@@ -9,8 +9,8 @@ import numpy as np
 
 from fives_env.engine.jit import i64, jit, popcount
 from fives_env.engine.layout import lay, total_after
+from fives_env.engine.settle import seat_after
 from fives_env.engine.state import NOBODY, PLAY
-from fives_env.engine.turn import seat_after
 from fives_env.engine.ways import allowed
 from fives_env.players.weights import (
     DOUBLE,
