@@ -21,6 +21,7 @@ PLAYERS = {
     "endgame": "exact play where nothing is hidden (two sides), the tactician's before that",
     "search": "every action in many possible deals, as in search:worlds=640,playouts=greedy",
     "network:PATH": "a trained player: a checkpoint folder, or the name of a shipped one",
+    "tiny:PATH": "a checkpoint small and fast enough to play out the worlds of a search",
     "exec:COMMAND": "a program over standard input and output; try it with fives check-bot",
     "python:MODULE:CLASS": "a class of your own, made without arguments",
 }
@@ -80,9 +81,11 @@ def make_player(spec: Any) -> Player:
 
         return SearchPlayer(**_options(kind, argument))
     if kind == "network" and argument:
-        from fives_env.players.network import NetworkPlayer
+        return _network(argument)
+    if kind == "tiny" and argument:
+        from fives_env.players.valuing import ValuePlayer
 
-        return NetworkPlayer(argument)
+        return ValuePlayer(argument, spec)
     if kind == "exec" and argument:
         from fives_env.players.program import ProgramPlayer
 
@@ -107,6 +110,16 @@ def _options(kind: str, text: str) -> dict[str, Any]:
             whole = value.isascii() and value.isdecimal() and len(value) < 19
             given[name] = int(value) if whole else value
     return given
+
+
+def _network(path: str) -> Player:
+    """The player of a checkpoint, by its architecture."""
+    from fives_env.players import checkpoint
+    from fives_env.players.network import NetworkPlayer
+    from fives_env.players.valuing import ValuePlayer
+
+    kind = checkpoint.load(path)[1]["architecture"]
+    return NetworkPlayer(path) if kind == checkpoint.LOGITS else ValuePlayer(path)
 
 
 def _imported(spec: str, module: str, name: str) -> Player:

@@ -68,6 +68,8 @@ class NetworkPlayer:
     def __init__(self, path: str | Path, temperature: float = 0.0) -> None:
         self.temperature = real("temperature", temperature, 0)
         weights, self.card = checkpoint.load(path)
+        if self.card["architecture"] != checkpoint.LOGITS:
+            raise ValueError(choice("architecture", self.card["architecture"], checkpoint.LOGITS))
         self.name = f"network:{path}"
         self._trained_for = Rules(**self.card["rules"])
         self._checked = {self._trained_for}
