@@ -19,8 +19,9 @@ from fives_env.players.playouts import lead_of
 from fives_env.players.tactician import holdable, speak_up
 from fives_env.players.values import best_of, distinct, write_values
 
-#: Player of a play-out that stands for the network itself.
-ITSELF = -2
+#: Where targets come from, beside the compiled players that play out: a network that plays out,
+#: or one whose own values are the targets.
+NETWORK, TEACHER = -2, -3
 
 
 @jit
@@ -34,15 +35,17 @@ def lone(t, actions, n):  # type: ignore[no-untyped-def]
 
 
 @jit
-def outcome(t, r, net, desk, kind, turns, key, none, row):  # type: ignore[no-untyped-def]
+def outcome(t, r, net, desk, kind, player, player_desk, turns, key, none, row):  # type: ignore[no-untyped-def]
     """What the side that has just acted at a table can expect, in points ahead.
 
     Args:
         t: The table, played on in place.
         r: Its rules.
-        net: The network.
+        net: The network that judges.
         desk: Room for it.
-        kind: Compiled player that plays on, or ``ITSELF``.
+        kind: Compiled player that plays on, or ``NETWORK``.
+        player: The network that plays on then.
+        player_desk: Room for that one.
         turns: Decisions with a choice that are played before the network judges; -1: to the end.
         key: All randomness.
         none: An empty event buffer.
@@ -51,19 +54,17 @@ def outcome(t, r, net, desk, kind, turns, key, none, row):  # type: ignore[no-un
     side = side_of(r, i64(t["mover"]))
     k = 0
     while t["phase"] != OVER:
-        n = legal(t, r, row)
-        n = distinct(t, r, row, n)
+        n = distinct(t, r, row, legal(t, r, row))
         action = lone(t, row, n)
         if action < 0:
             on_turn = side_of(r, i64(t["turn"]))
-            judged = k >= turns >= 0 and (on_turn == side or r["sides"] == 2)
-            if judged or kind == ITSELF:
+            if k >= turns >= 0 and (on_turn == side or r["sides"] == 2):
                 write_values(net, desk, t, r, row, n)
-                best = best_of(desk, n)
-                if judged:
-                    value = desk.values[best]
-                    return lead_of(t, r, side) + (value if on_turn == side else -value)
-                action = i64(row[best])
+                value = desk.values[best_of(desk, n)]
+                return lead_of(t, r, side) + (value if on_turn == side else -value)
+            if kind == NETWORK:
+                write_values(player, player_desk, t, r, row, n)
+                action = i64(row[best_of(player_desk, n)])
             else:
                 action = choose(kind, t, r, fold(key, k), row)
             k += 1
@@ -99,9 +100,30 @@ def next_choice(t, r, none, row):  # type: ignore[no-untyped-def]
 
 
 @jit
+def write_decision(t, r, row, n, i, at, desk, shared, planes, scalars, owner):  # type: ignore[no-untyped-def]
+    """Write what decision ``i`` and its ``n`` actions, from number ``at`` on, look like."""
+    near, far = holdable(t, r)
+    sight = desk.sight
+    columns = shared.shape[1]
+    if columns:
+        shared[i] = 0
+        for k in range(describe_decision(t, r, near, far, sight)):
+            shared[i, sight.columns[k]] = sight.amounts[k]
+    for a in range(n):
+        m = describe(t, r, i64(row[a]), near, far, columns > 0, 0, sight)
+        if columns:
+            planes[at + a] = 0
+            for k in range(m):
+                planes[at + a, sight.columns[k] - columns] = sight.amounts[k]
+        for k in range(SCALARS):
+            scalars[at + a, k] = sight.scalars[k]
+        owner[at + a] = i
+
+
+@jit
 def gather(  # type: ignore[no-untyped-def]
-    tables, copy, rules, net, desk, kind, turns, heat, key, none, row, play_row,
-    shared, planes, scalars, owner, targets, values, starts,
+    tables, copy, rules, net, desk, kind, player, player_desk, turns, heat, key, none, row, rest,
+    shared, planes, scalars, owner, targets, starts,
 ):  # fmt: skip
     """Write one decision of each table with the targets of its actions, and play it.
 
@@ -109,56 +131,88 @@ def gather(  # type: ignore[no-untyped-def]
         tables: The tables, ``STATE``, (n,); each is one decision further afterwards.
         copy: Scratch, ``STATE``, (1,).
         rules: Their rules; every round is an episode.
-        net: The network that plays.
+        net: The network that plays the tables, and judges.
         desk: Room for it.
-        kind: Player of the play-outs.
-        turns: Decisions after which the network judges them.
+        kind: Compiled player of the play-outs, ``NETWORK`` or ``TEACHER``.
+        player: The network of either.
+        player_desk: Room for that one.
+        turns: Decisions of a play-out after which the network judges it; -1: none.
         heat: Points by which actions may differ and yet both be played.
         key: All randomness.
         none: An empty event buffer.
         row: Scratch for actions.
-        play_row: The same.
-        shared: Out: planes of each decision, float32, (n, TILE).
+        rest: The same.
+        shared: Out: planes of each decision, float32, (n, TILE), or none.
         planes: Out: planes of each action, float32, (most, PLANES - TILE).
         scalars: Out: scalars of each action, float32, (most, SCALARS).
         owner: Out: decision that each action belongs to, int64, (most,).
-        targets: Out: what each action brought, float32, (most,).
-        values: Out: what the network expected, float32, (most,).
+        targets: Out: what each action brought, in points ahead, float32, (most,).
         starts: Out: first action of each decision, then the end of the last, int64, (n + 1,).
+
+    Returns:
+        How many actions there are.
     """
     r = rules[0]
     at = 0
-    columns = shared.shape[1]
     for i in range(len(tables)):
         t = tables[i]
         n = next_choice(t, r, none, row)
         starts[i] = at
-        near, far = holdable(t, r)
-        if columns:
-            shared[i] = 0
-            for k in range(describe_decision(t, r, near, far, desk.sight)):
-                shared[i, desk.sight.columns[k]] = desk.sight.amounts[k]
-        for a in range(n):
-            m = describe(t, r, i64(row[a]), near, far, columns > 0, 0, desk.sight)
-            if columns:
-                planes[at + a] = 0
-                for k in range(m):
-                    planes[at + a, desk.sight.columns[k] - columns] = desk.sight.amounts[k]
-            for k in range(SCALARS):
-                scalars[at + a, k] = desk.sight.scalars[k]
-            owner[at + a] = i
-        side = side_of(r, i64(t["turn"]))
-        before = lead_of(t, r, side)
+        write_decision(t, r, row, n, i, at, desk, shared, planes, scalars, owner)
         chance = fold(key, i)
-        for a in range(n):
-            copy[0] = t
-            act(copy[0], r, i64(row[a]), none)
-            lead = outcome(copy[0], r, net, desk, kind, turns, chance, none, play_row)
-            targets[at + a] = lead - before
+        if kind == TEACHER:
+            write_values(player, player_desk, t, r, row, n)
+            for a in range(n):
+                targets[at + a] = player_desk.values[a]
+        else:
+            side = side_of(r, i64(t["turn"]))
+            before = lead_of(t, r, side)
+            for a in range(n):
+                copy[0] = t
+                act(copy[0], r, i64(row[a]), none)
+                lead = outcome(
+                    copy[0], r, net, desk, kind, player, player_desk, turns, chance, none, rest
+                )
+                targets[at + a] = lead - before
         write_values(net, desk, t, r, row, n)
-        for a in range(n):
-            values[at + a] = desk.values[a]
         act(t, r, i64(row[explore(desk, n, heat, fold(chance, 1))]), none)
         at += n
     starts[len(tables)] = at
     return at
+
+
+@jit
+def slopes(q, targets, starts, common, slope):  # type: ignore[no-untyped-def]
+    """Write the slope of the loss along each value ``q``; its parts, and the share of best guesses.
+
+    The loss of a decision is the mean square by which the values, less their mean, miss the
+    targets, less theirs; and ``common`` times the square by which the means differ. Luck that all
+    actions share is only in the second.
+
+    Returns:
+        Mean square error apart from the mean, that of the mean, share of decisions in which the
+        action of the largest value has the largest target.
+    """
+    n = len(starts) - 1
+    apart = 0.0
+    together = 0.0
+    agree = 0
+    for i in range(n):
+        lo = starts[i]
+        hi = starts[i + 1]
+        best = lo
+        reached = lo
+        mean = 0.0
+        for a in range(lo, hi):
+            mean += (q[a] - targets[a]) / (hi - lo)
+            if q[a] > q[best]:
+                best = a
+            if targets[a] > targets[reached]:
+                reached = a
+        for a in range(lo, hi):
+            error = q[a] - targets[a] - mean
+            apart += error * error / (hi - lo)
+            slope[a] = (error + common * mean / (hi - lo)) / n
+        together += mean * mean
+        agree += targets[best] == targets[reached]
+    return apart / n, together / n, agree / n

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from fives_env.engine import view
 from fives_env.engine.deal import below
 from fives_env.engine.jit import jit
-from fives_env.errors import real
+from fives_env.errors import choice, real
 from fives_env.players import checkpoint
 from fives_env.players.base import Views
 from fives_env.rules import Rules

@@ -11,7 +11,7 @@ from fives_env.engine import batch
 from fives_env.engine.jit import i64, jit
 from fives_env.engine.redeal import relay
 from fives_env.engine.state import NOBODY, copy_of
-from fives_env.errors import choice
+from fives_env.errors import choice, whole
 from fives_env.players import checkpoint
 from fives_env.players.base import Views
 from fives_env.players.values import Net, net_of, new_desk, think, write_values
@@ -70,7 +70,8 @@ class ValuePlayer:
     def __init__(self, path: str | Path, name: str = "", threads: int | None = None) -> None:
         self.net, self.card = load_net(path)
         self.name = name or f"network:{path}"
-        self._threads = threads or os.cpu_count() or 1
+        threads = os.cpu_count() or 1 if threads is None else threads
+        self._threads = whole("threads", threads, 1, 1024)
         self._desks = [new_desk(self.net) for _ in range(self._threads)]
         also = self.card.get("also", [])
         self._trained_for = [Rules(**rules) for rules in (self.card["rules"], *also)]
@@ -87,7 +88,7 @@ class ValuePlayer:
     def act(self, views: Views) -> NDArray[np.int64]:
         """One legal action for each view."""
         record, scratch = self._for(views.rules)
-        records = copy_of(views.records)
+        records = views.records
         chosen = np.zeros(len(records), np.int64)
 
         def kernel(k: int, lo: int, hi: int) -> None:
