@@ -40,6 +40,7 @@ from fives_env.errors import choice
 from fives_env.players import checkpoint
 from fives_env.players.compiled import KINDS
 from fives_env.players.features import NAMES, PLANES, SCALARS, TILE
+from fives_env.players.playouts import NETWORK
 from fives_env.players.values import UNIT, Net, net_of, new_desk, no_net, shapes
 from fives_env.players.valuing import load_net
 from fives_env.rules import Rules
@@ -242,10 +243,10 @@ class Learner:
                 self.weights[name].data.copy_(torch.from_numpy(weight))
         self.average = {name: w.detach().clone() for name, w in self.weights.items()}
         self.optimizer = torch.optim.Adam(self.weights.values(), fused=True)
-        self.kind, self.player = KINDS.get(settings.playouts, labels.NETWORK), no_net()
+        self.kind, self.player = KINDS.get(settings.playouts, NETWORK), no_net()
         if settings.teacher:
             self.kind, self.player = labels.TEACHER, load_net(settings.teacher)[0]
-        elif self.kind == labels.NETWORK:
+        elif self.kind == NETWORK:
             self.player = load_net(settings.playouts.partition(":")[2])[0]
         net = self.net
         self.workers = [Worker(settings, k, net, self.player) for k in range(settings.threads)]
@@ -263,7 +264,7 @@ class Learner:
         s = self.settings
         fraction = self.step / s.all_steps
         net = self.net
-        how = (net, net, labels.NETWORK, s.turns)
+        how = (net, net, NETWORK, s.turns)
         if fraction < s.alone or self.kind == labels.TEACHER:
             how = (net, self.player, self.kind, -1)
 

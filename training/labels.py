@@ -10,66 +10,16 @@ import numpy as np
 from fives_env.engine.deal import below, fold
 from fives_env.engine.jit import i64, jit
 from fives_env.engine.settle import side_of
-from fives_env.engine.state import OVER, PLAY
+from fives_env.engine.state import OVER
 from fives_env.engine.turn import act, legal
 from fives_env.engine.turn import reset as start
-from fives_env.players.compiled import choose
 from fives_env.players.features import SCALARS, describe, describe_decision
-from fives_env.players.playouts import lead_of
-from fives_env.players.tactician import holdable, speak_up
-from fives_env.players.values import best_of, distinct, write_values
+from fives_env.players.playouts import lead_of, play_out
+from fives_env.players.tactician import holdable
+from fives_env.players.values import distinct, lone, write_values
 
-#: Where targets come from, beside the compiled players that play out: a network that plays out,
-#: or one whose own values are the targets.
-NETWORK, TEACHER = -2, -3
-
-
-@jit
-def lone(t, actions, n):  # type: ignore[no-untyped-def]
-    """The action that needs no thought, -1 if there is a choice."""
-    if n == 1:
-        return i64(actions[0])
-    if t["phase"] != PLAY:
-        return speak_up(t, actions)
-    return -1
-
-
-@jit
-def outcome(t, r, net, desk, kind, player, player_desk, turns, key, none, row):  # type: ignore[no-untyped-def]
-    """What the side that has just acted at a table can expect, in points ahead.
-
-    Args:
-        t: The table, played on in place.
-        r: Its rules.
-        net: The network that judges.
-        desk: Room for it.
-        kind: Compiled player that plays on, or ``NETWORK``.
-        player: The network that plays on then.
-        player_desk: Room for that one.
-        turns: Decisions with a choice that are played before the network judges; -1: to the end.
-        key: All randomness.
-        none: An empty event buffer.
-        row: Scratch for actions.
-    """
-    side = side_of(r, i64(t["mover"]))
-    k = 0
-    while t["phase"] != OVER:
-        n = distinct(t, r, row, legal(t, r, row))
-        action = lone(t, row, n)
-        if action < 0:
-            on_turn = side_of(r, i64(t["turn"]))
-            if k >= turns >= 0 and (on_turn == side or r["sides"] == 2):
-                write_values(net, desk, t, r, row, n)
-                value = desk.values[best_of(desk, n)]
-                return lead_of(t, r, side) + (value if on_turn == side else -value)
-            if kind == NETWORK:
-                write_values(player, player_desk, t, r, row, n)
-                action = i64(row[best_of(player_desk, n)])
-            else:
-                action = choose(kind, t, r, fold(key, k), row)
-            k += 1
-        act(t, r, action, none)
-    return lead_of(t, r, side)
+#: Where targets come from, beside players that play out: a network's own values.
+TEACHER = -3
 
 
 @jit
@@ -170,9 +120,10 @@ def gather(  # type: ignore[no-untyped-def]
             for a in range(n):
                 copy[0] = t
                 act(copy[0], r, i64(row[a]), none)
-                lead = outcome(
-                    copy[0], r, net, desk, kind, player, player_desk, turns, chance, none, rest
-                )
+                lead = play_out(
+                    copy[0], r, side, net, desk, kind, turns, player, player_desk, chance, none,
+                    rest,
+                )  # fmt: skip
                 targets[at + a] = lead - before
         write_values(net, desk, t, r, row, n)
         act(t, r, i64(row[explore(desk, n, heat, fold(chance, 1))]), none)

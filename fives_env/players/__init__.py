@@ -31,7 +31,9 @@ OPTIONS = {
     "endgame": {"positions": "positions to look at in a decision before giving up (1000000)"},
     "search": {
         "worlds": "deals that each action is tried in (160)",
-        "playouts": "who plays them out: random, greedy or tactician (tactician)",
+        "playouts": "who plays them out: random, greedy, tactician or tiny:PATH (tactician)",
+        "guide": "checkpoint that has a say before, and judges play-outs that are cut short (none)",
+        "trust": "worlds that its opinion weighs as much as (40)",
         "depth": "decisions after which a play-out is cut short; 0 for none (0)",
         "exact": "tiles in all hands with which a deal is solved instead (0)",
         "voids": "whether deals obey what is known of the others: yes or no (yes)",
@@ -104,7 +106,7 @@ def _options(kind: str, text: str) -> dict[str, Any]:
             raise ValueError(choice("option", part, OPTIONS[kind]))
         if name == "voids":
             given[name] = {"yes": True, "no": False}.get(value, value)
-        elif name == "playouts":
+        elif name in ("playouts", "guide"):
             given[name] = value
         else:
             whole = value.isascii() and value.isdecimal() and len(value) < 19

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fives_env.engine.jit import i64, jit
+from fives_env.engine.settle import side_of
 from fives_env.engine.state import PLAY
 from fives_env.engine.turn import legal
 from fives_env.players.features import (
@@ -93,8 +94,8 @@ def net_of(weights: Mapping[str, NDArray[Any]]) -> Net:
 
 
 def no_net() -> Net:
-    """A network that stands where none is asked."""
-    return Net(*(np.zeros(shape, np.float32) for shape in shapes(False, 1, 1).values()))
+    """A network of no units, where there is none."""
+    return Net(*(np.zeros(shape, np.float32) for shape in shapes(False, 0, 0).values()))
 
 
 def new_desk(net: Net) -> Desk:
@@ -192,15 +193,32 @@ def best_of(desk, n):  # type: ignore[no-untyped-def]
 
 
 @jit
-def think(net, desk, t, r, actions):  # type: ignore[no-untyped-def]
-    """Action of the network for the seat on turn; ``actions`` is scratch."""
-    n = legal(t, r, actions)
+def lone(t, actions, n):  # type: ignore[no-untyped-def]
+    """The action that needs no thought, -1 if there is a choice."""
     if n == 1:
         return i64(actions[0])
     if t["phase"] != PLAY:
         return speak_up(t, actions)
-    n = distinct(t, r, actions, n)
-    if n == 1:
-        return i64(actions[0])
+    return -1
+
+
+@jit
+def expect(net, desk, t, r, side, actions, n):  # type: ignore[no-untyped-def]
+    """What a side can expect from here to the round's end, in points ahead.
+
+    The seat on turn, of that side or of the only other one, has a choice of ``n`` actions.
+    """
+    write_values(net, desk, t, r, actions, n)
+    value = desk.values[best_of(desk, n)]
+    return value if side_of(r, i64(t["turn"])) == side else -value
+
+
+@jit
+def think(net, desk, t, r, actions):  # type: ignore[no-untyped-def]
+    """Action of the network for the seat on turn; ``actions`` is scratch."""
+    n = distinct(t, r, actions, legal(t, r, actions))
+    action = lone(t, actions, n)
+    if action >= 0:
+        return action
     write_values(net, desk, t, r, actions, n)
     return i64(actions[best_of(desk, n)])
