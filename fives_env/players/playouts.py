@@ -21,6 +21,7 @@ from fives_env.players.tactician import write_worths
 from fives_env.players.values import (
     Desk,
     Net,
+    copy,
     distinct,
     expect,
     lone,
@@ -182,7 +183,7 @@ def write_prior(t, r, room, n, trust):  # type: ignore[no-untyped-def]
         trust = PRIOR
     else:
         write_values(room.guide, room.guide_desk, t, r, room.candidates, n)
-        room.prior[:n] = room.guide_desk.values[:n]
+        copy(room.prior, room.guide_desk.values[:n])
     for k in range(n):
         room.prior[k] *= trust
 
@@ -199,9 +200,9 @@ def begin(record, r, voids, trust, room):  # type: ignore[no-untyped-def]
     if not prepare(t, r, voids, plan, left, ways):
         prepare(t, r, False, plan, left, ways)
     n = legal(t, r, room.legal)
-    room.row[:n] = room.legal[:n]
+    copy(room.row, room.legal[:n])
     kept = min(MOST, distinct(t, r, room.row, n))
-    room.candidates[:kept] = room.row[:kept]
+    copy(room.candidates, room.row[:kept])
     room.prior[:kept] = 0
     if kept > 1 and t["phase"] == PLAY:
         write_prior(t, r, room, kept, trust)

@@ -111,6 +111,13 @@ def new_desk(net: Net) -> Desk:
 
 
 @jit
+def copy(to, row):  # type: ignore[no-untyped-def]
+    """Copy a row: an assignment would allocate, in case the two overlap."""
+    for k in range(len(row)):
+        to[k] = row[k]
+
+
+@jit
 def add_rows(sums, columns, amounts, m, weights):  # type: ignore[no-untyped-def]
     """Add to ``sums`` the ``m`` rows of ``weights`` that are listed, times their amounts."""
     for k in range(m):
@@ -150,17 +157,17 @@ def write_values(net, desk, t, r, actions, n):  # type: ignore[no-untyped-def]
     two = desk.two
     near, far = holdable(t, r)
     planes = len(net.planes) > 0
-    desk.base[:] = net.bias
+    copy(desk.base, net.bias)
     if planes:
         m = describe_decision(t, r, near, far, sight)
         add_rows(desk.base, columns, amounts, m, net.planes)
     for a in range(n):
         m = describe(t, r, i64(actions[a]), near, far, planes, 0, sight)
-        one[:] = desk.base
+        copy(one, desk.base)
         add_rows(one, columns, amounts, m, net.planes)
         m = list_positive(x, columns, amounts)
         add_rows(one, columns, amounts, m, net.scalars)
-        two[:] = net.second_bias
+        copy(two, net.second_bias)
         m = list_positive(one, columns, amounts)
         add_rows(two, columns, amounts, m, net.second)
         desk.values[a] = UNIT * dot(two, net.last, dot(x, net.straight, net.offset[0]))
