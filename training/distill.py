@@ -161,6 +161,11 @@ class Network(nn.Module):
             self.straight[NAMES.index("points")] = 5 / UNIT
             self.straight[NAMES.index("reply")] = -4 / UNIT
 
+    @property
+    def trained(self) -> list[nn.Parameter]:
+        """The weights that there are: a network of scalars only has no planes."""
+        return [weight for weight in self.parameters() if len(weight)]
+
     def forward(self, shared: Tensor, planes: Tensor, scalars: Tensor, owner: Tensor) -> Tensor:
         """Values in units of ``UNIT`` points, (actions,).
 
@@ -220,7 +225,7 @@ class Worker:
         values = q.detach().numpy() * np.float32(UNIT)
         figures = labels.slopes(values, self.targets, self.starts, self.common, self.slope)
         slope = torch.from_numpy(self.slope[:m]) / UNIT
-        return torch.autograd.grad(q, list(network.parameters()), slope), np.array(figures)
+        return torch.autograd.grad(q, network.trained, slope), np.array(figures)
 
 
 #: What is logged: mean square error apart from the mean of a decision's actions, that of the mean,
@@ -242,7 +247,7 @@ class Learner:
             for name, weight in load_net(settings.start)[0]._asdict().items():
                 self.weights[name].data.copy_(torch.from_numpy(weight))
         self.average = {name: w.detach().clone() for name, w in self.weights.items()}
-        self.optimizer = torch.optim.Adam(self.weights.values(), fused=True)
+        self.optimizer = torch.optim.Adam(self.network.trained, fused=True)
         self.kind, self.player = KINDS.get(settings.playouts, NETWORK), no_net()
         if settings.teacher:
             self.kind, self.player = labels.TEACHER, load_net(settings.teacher)[0]
@@ -289,7 +294,7 @@ class Learner:
     @torch.no_grad()
     def _update(self, gradients: Sequence[Sequence[Tensor]]) -> None:
         """One step of Adam along the mean of the workers' gradients, and of the average."""
-        for weight, *parts in zip(self.weights.values(), *gradients, strict=True):
+        for weight, *parts in zip(self.network.trained, *gradients, strict=True):
             weight.grad = sum(parts) / len(parts)
         self.optimizer.step()
         self.step += 1
@@ -308,8 +313,8 @@ class Learner:
         for name, weight in self.weights.items():
             found[f"weight.{name}"] = weight.detach().numpy()
             found[f"average.{name}"] = self.average[name].numpy()
-            moments = self.optimizer.state[weight]
-            found |= {f"{kind}.{name}": moments[kind].numpy() for kind in ("exp_avg", "exp_avg_sq")}
+            for kind in ("exp_avg", "exp_avg_sq") if len(weight) else ():
+                found[f"{kind}.{name}"] = self.optimizer.state[weight][kind].numpy()
         for k, worker in enumerate(self.workers):
             found[f"tables.{k}"] = worker.tables.view(np.uint8)
         return found
@@ -324,7 +329,7 @@ class Learner:
         """Go on from a state that was written."""
         kept = safetensors.numpy.load(path.read_bytes())
         self.step = int(kept.pop("step")[0])
-        for weight in self.weights.values():
+        for weight in self.network.trained:
             empty = {kind: torch.zeros_like(weight) for kind in ("exp_avg", "exp_avg_sq")}
             self.optimizer.state[weight] = {"step": torch.tensor(float(self.step)), **empty}
         for name, array in self.arrays().items():

@@ -69,7 +69,9 @@ class NetworkPlayer:
         self.temperature = real("temperature", temperature, 0)
         weights, self.card = checkpoint.load(path)
         if self.card["architecture"] != checkpoint.LOGITS:
-            raise ValueError(choice("architecture", self.card["architecture"], checkpoint.LOGITS))
+            raise ValueError(
+                choice("architecture", self.card["architecture"], repr(checkpoint.LOGITS))
+            )
         self.name = f"network:{path}"
         self._trained_for = Rules(**self.card["rules"])
         self._checked = {self._trained_for}
