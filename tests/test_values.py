@@ -59,7 +59,7 @@ def legal_actions(record, r, out):
 def look(records, rules, k, action, sight):  # type: ignore[no-untyped-def]
     """Lists of the columns of a decision and of one of its actions."""
     near, far = holdable(records[k], rules[0])
-    m = features.describe_decision(records[k], rules[0], near, far, sight)
+    m = features.describe_decision(records[k], rules[0], near, far, True, sight)
     return m, features.describe(records[k], rules[0], action, near, far, True, m, sight)
 
 

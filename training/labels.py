@@ -55,9 +55,10 @@ def write_decision(t, r, row, n, i, at, desk, shared, planes, scalars, owner):  
     near, far = holdable(t, r)
     sight = desk.sight
     columns = shared.shape[1]
+    m = describe_decision(t, r, near, far, columns > 0, sight)
     if columns:
         shared[i] = 0
-        for k in range(describe_decision(t, r, near, far, sight)):
+        for k in range(m):
             shared[i, sight.columns[k]] = sight.amounts[k]
     for a in range(n):
         m = describe(t, r, i64(row[a]), near, far, columns > 0, 0, sight)

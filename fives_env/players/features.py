@@ -64,12 +64,14 @@ class Sight(NamedTuple):
         columns: Planes that are not 0, int32, (ROOM,).
         amounts: What they hold, float32, (ROOM,).
         scalars: float32, (SCALARS,).
+        common: Of the decision: pips of the own hand, and those expected in the others', over 40.
     """
 
     kept: NDArray[np.int32]
     columns: NDArray[np.int32]
     amounts: NDArray[np.float32]
     scalars: NDArray[np.float32]
+    common: NDArray[np.float64]
 
 
 def new_sight() -> Sight:
@@ -79,6 +81,7 @@ def new_sight() -> Sight:
         np.zeros(ROOM, np.int32),
         np.zeros(ROOM, np.float32),
         np.zeros(SCALARS, np.float32),
+        np.zeros(2),
     )
 
 
@@ -100,15 +103,28 @@ def note_tiles(sight, m, first, tiles, amount):  # type: ignore[no-untyped-def]
 
 
 @jit
-def describe_decision(t, r, near, far, sight):  # type: ignore[no-untyped-def]
-    """List the planes that all actions of a decision share; how many are not 0."""
+def describe_decision(t, r, near, far, planes, sight):  # type: ignore[no-untyped-def]
+    """Write what all actions of a decision share, and list its planes if asked for.
+
+    Returns:
+        How many columns the list holds.
+    """
     turn = i64(t["turn"])
     players = i64(r["players"])
+    hidden = unseen(t, r)
+    others = 0
+    for seat in range(players):
+        if seat != turn:
+            others += i64(t["held"][seat])
+    sight.common[0] = pips_of(i64(t["hands"][turn]))
+    sight.common[1] = others * pips_of(hidden) / (40 * max(1, popcount(hidden)))
+    if not planes:
+        return 0
     next_seat = seat_after(r, turn)
     m = note_tiles(sight, 0, HAND, i64(t["hands"][turn]), 1)
     m = note_tiles(sight, m, NEAR, near, 1)
     m = note_tiles(sight, m, FAR, far, 1)
-    m = note_tiles(sight, m, REST, unseen(t, r) & ~near, 1)
+    m = note_tiles(sight, m, REST, hidden & ~near, 1)
     for v in range(7):
         for most in range(i64(t["cap"][next_seat][v]), 3):
             m = note(sight, m, CAP + 3 * v + most, 1)
@@ -136,12 +152,14 @@ def write_scalars(t, r, action, near, far, sight):  # type: ignore[no-untyped-de
     hand = i64(t["hands"][turn])
     hidden = unseen(t, r)
     tile = -1
+    pips = sight.common[0]
     x[:] = 0
     if action < 28 << bits:
         tile = action >> bits
         end = action & ((1 << bits) - 1)
         hand &= ~(1 << tile)
         x[0] = i64(r["points"][total_after(t, tile, end)]) / 5
+        pips -= PIPS[tile]
         x[5] = PIPS[tile] / 6
         x[6] = LO[tile] == HI[tile]
         lay_aside(t, r, tile, end, sight.kept)
@@ -158,27 +176,24 @@ def write_scalars(t, r, action, near, far, sight):  # type: ignore[no-untyped-de
     x[3] = later / 5
     x[4] = none_of(popcount(near & fits), 0, popcount(near), near_held)
     x[8] = popcount(hand & fits) / 5
-    x[9] = pips_of(hand) / 40
+    x[9] = pips / 40
     x[10] = hand == 0
     x[11] = popcount(hand) / 7
     x[12] = near_held / 7
-    others = 0
-    for seat in range(i64(r["players"])):
-        if seat != turn:
-            others += i64(t["held"][seat])
-    pips = others * pips_of(hidden) / (40 * max(1, popcount(hidden)))
-    x[13] = pips
+    x[13] = sight.common[1]
     x[14] = (i64(t["tiles"]) - i64(t["top"])) / 14
     x[15] = hidden & fits == 0
     x[16] = hand & fits == 0
     x[17] = i64(t["total"]) / 20
-    x[19] = pips if hand == 0 else 0
+    x[19] = sight.common[1] if hand == 0 else 0
     return tile
 
 
 @jit
 def describe(t, r, action, near, far, planes, m, sight):  # type: ignore[no-untyped-def]
     """Write the scalars of an action and, if asked for, list its planes behind the first ``m``.
+
+    It goes by what :func:`describe_decision` has written.
 
     Args:
         t: The table; it is changed for a moment.

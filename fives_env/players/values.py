@@ -158,9 +158,8 @@ def write_values(net, desk, t, r, actions, n):  # type: ignore[no-untyped-def]
     near, far = holdable(t, r)
     planes = len(net.planes) > 0
     copy(desk.base, net.bias)
-    if planes:
-        m = describe_decision(t, r, near, far, sight)
-        add_rows(desk.base, columns, amounts, m, net.planes)
+    m = describe_decision(t, r, near, far, planes, sight)
+    add_rows(desk.base, columns, amounts, m, net.planes)
     for a in range(n):
         m = describe(t, r, i64(actions[a]), near, far, planes, 0, sight)
         copy(one, desk.base)
