@@ -59,6 +59,8 @@ from training.runs import (
     told,
 )
 
+NAME = "training.distill"
+
 # ---------------------------------------------------------------------------------------- settings
 
 
@@ -340,13 +342,19 @@ class Learner:
 # -------------------------------------------------------------------------------------------- a run
 
 
-def train(settings: Settings, folder: Path) -> str:
+def train(settings: Settings, folder: Path, given: str = "") -> str:
     """Train, log and save, into a folder that is there; a sentence about how it ended.
 
     Ctrl-C ends it early; what has been learned is saved then too, and the run can go on later.
+
+    Args:
+        settings: The run's.
+        folder: Its folder.
+        given: The command line's arguments, for the card.
     """
     s, kept = settings, folder / STATE
-    about = {"settings": dataclasses.asdict(s), "seed": s.seed, **origin()}
+    command = f"python -m {NAME} {given}".rstrip()
+    about = {"command": command, "settings": dataclasses.asdict(s), "seed": s.seed, **origin()}
     (folder / "settings.yaml").write_text(as_yaml(s, about["versions"]))
     learner = Learner(s)
     if kept.is_file():
@@ -381,14 +389,14 @@ def train(settings: Settings, folder: Path) -> str:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Read the settings, train, and say how it ended; 2 if the settings are refused."""
     try:
-        settings = parse(Settings, "python -m training.distill", arguments)
+        settings = parse(Settings, f"python -m {NAME}", arguments)
         text = as_yaml(settings, origin()["versions"])
         folder = make_folder(settings, "distill", text)
     except (ValueError, OSError) as error:
         print(error, file=sys.stderr)
         return 2
     try:
-        print(train(settings, folder))
+        print(train(settings, folder, " ".join(sys.argv[1:] if arguments is None else arguments)))
     except KeyboardInterrupt:
         print("Stopped before anything was learned.")
     return 0

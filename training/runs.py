@@ -4,6 +4,7 @@ import argparse
 import dataclasses
 import json
 import math
+import os
 import platform
 import subprocess
 import time
@@ -128,7 +129,8 @@ def origin() -> dict[str, Any]:
         commit = ""
     versions = {name: version(name) for name in ("numba", "numpy", "safetensors", "torch")}
     versions |= {"fives_env": fives_env.__version__, "python": platform.python_version()}
-    return {"commit": commit or None, "versions": versions}
+    machine = f"{os.cpu_count()} cores ({platform.machine()})"
+    return {"commit": commit or None, "machine": machine, "versions": versions}
 
 
 def as_yaml(settings: Any, versions: dict[str, str]) -> str:

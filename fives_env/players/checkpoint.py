@@ -261,10 +261,18 @@ def _readme(folder: Path, rules: Rules, card: Mapping[str, Any]) -> str:
         f"{r['high']:+.2f}, {r['pairs']} pairs\n"
         for r in card.get("results", ())
     )
+    made = ""
+    if "command" in card:
+        made = f"Made by\n\n    {card['command']}\n\n"
+    if "minutes" in card:
+        made += (
+            f"in {card['minutes']} minutes and {card['decisions']:,} decisions "
+            f"on {card.get('machine', 'one machine')}.\n\n"
+        )
     return (
         f"# {folder.name}\n\n"
         f"A player of the domino game All Fives: a network with hidden layers of {card['hidden']}\n"
-        f"units, trained for `{rules!r}`. `{CARD}` says how it was made.\n\n"
+        f"units, trained for `{rules!r}`. `{CARD}` says more about it.\n\n{made}"
         f"{results or 'It has not been judged yet.' + chr(10)}"
         f"\n    fives evaluate network:{folder.as_posix()} greedy\n"
     )
