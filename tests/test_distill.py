@@ -58,7 +58,7 @@ class TestLabels:
     def gathered(self, learner, kind, turns, net=None):
         worker = learner.workers[0]
         before = worker.tables.copy()
-        m = worker.gather(learner.net, net or learner.player, kind, turns, 2.0, 5)
+        m = worker.gather(learner.net, net or learner.player, kind, False, turns, 2.0, 5)
         return worker, before, m
 
     def test_every_action_of_every_decision(self, learner):
@@ -77,10 +77,19 @@ class TestLabels:
         worker, _, m = self.gathered(learner, 2, 0)
         assert (worker.targets[:m] != np.round(worker.targets[:m])).mean() > 0.5
 
+    def test_versus_a_player_only_the_other_sides_decisions_are_written(self, learner):
+        worker = learner.workers[0]
+        for _ in range(3):
+            worker.gather(learner.net, learner.player, 2, True, -1, 2.0, 5)
+            m = int(worker.starts[-1])
+            assert (worker.targets[:m] == np.round(worker.targets[:m])).all()
+        record = worker.tables["turn"][worker.tables["phase"] == 0]
+        assert len(record) > 0
+
     def test_a_teachers_values_are_the_networks_own(self, learner):
         """A network that teaches itself has nothing to learn."""
         worker = learner.workers[0]
-        worker.gather(learner.net, learner.net, labels.TEACHER, -1, 2.0, 5)
+        worker.gather(learner.net, learner.net, labels.TEACHER, False, -1, 2.0, 5)
         m = int(worker.starts[-1])
         inputs = (worker.shared, worker.planes[:m], worker.scalars[:m], worker.owner[:m])
         with torch.no_grad():

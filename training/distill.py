@@ -82,6 +82,8 @@ class Settings:
         start: Checkpoint whose weights to begin with.
         teacher: Checkpoint whose values to learn instead of play-outs.
         playouts: Who plays out: random, greedy, tactician, or tiny:PATH.
+        versus: Whether that player also sits on all sides but one, and the network learns to beat
+            it: see training.best_response.
         alone: Share of the run after which the network plays out by itself; 1 for never.
         turns: Decisions that it plays out then, before it judges the position reached.
         heat: Points by which actions may differ and yet both be played.
@@ -105,6 +107,7 @@ class Settings:
     start: str = ""
     teacher: str = ""
     playouts: str = "tactician"
+    versus: bool = False
     alone: float = 1.0
     turns: int = 1
     heat: float = 2.0
@@ -209,13 +212,15 @@ class Worker:
         self.starts = np.zeros(n + 1, np.int64)
         self.common = settings.common
 
-    def gather(self, net: Net, player: Net, kind: int, turns: int, heat: float, key: int) -> int:
+    def gather(
+        self, net: Net, player: Net, kind: int, versus: bool, turns: int, heat: float, key: int
+    ) -> int:
         """Fill in a decision of each table; how many actions there are."""
         desk, other = self.desks if player is self.player else (self.desks[0], self.desks[0])
         return int(
             labels.gather(
-                self.tables, self.copy, self.rules, net, desk, kind, player, other, turns, heat,
-                np.uint64(key), batch.NO_EVENTS, *self.rows, self.shared, self.planes,
+                self.tables, self.copy, self.rules, net, desk, kind, player, other, versus, turns,
+                heat, np.uint64(key), batch.NO_EVENTS, *self.rows, self.shared, self.planes,
                 self.scalars, self.owner, self.targets, self.starts,
             )
         )  # fmt: skip
@@ -271,9 +276,9 @@ class Learner:
         s = self.settings
         fraction = self.step / s.all_steps
         net = self.net
-        how = (net, net, NETWORK, s.turns)
-        if fraction < s.alone or self.kind == labels.TEACHER:
-            how = (net, self.player, self.kind, -1)
+        how = (net, net, NETWORK, False, s.turns)
+        if fraction < s.alone or s.versus or self.kind == labels.TEACHER:
+            how = (net, self.player, self.kind, s.versus, -1)
 
         def job(k: int) -> tuple[Sequence[Tensor], NDArray[np.float64]]:
             worker = self.workers[k]

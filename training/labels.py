@@ -13,10 +13,11 @@ from fives_env.engine.settle import side_of
 from fives_env.engine.state import OVER
 from fives_env.engine.turn import act, legal
 from fives_env.engine.turn import reset as start
+from fives_env.players.compiled import choose
 from fives_env.players.features import SCALARS, describe, describe_decision
-from fives_env.players.playouts import lead_of, play_out
+from fives_env.players.playouts import NETWORK, lead_of, play_out
 from fives_env.players.tactician import holdable
-from fives_env.players.values import distinct, lone, write_values
+from fives_env.players.values import distinct, lone, think, write_values
 
 #: Where targets come from, beside players that play out: a network's own values.
 TEACHER = -3
@@ -37,16 +38,45 @@ def explore(desk, n, heat, key):  # type: ignore[no-untyped-def]
 
 
 @jit
-def next_choice(t, r, none, row):  # type: ignore[no-untyped-def]
-    """Play a table on to a decision with a choice, dealing afresh; how many actions it has."""
+def answer(t, r, kind, player, desk, key, row):  # type: ignore[no-untyped-def]
+    """Action of a compiled player, or of a network if ``kind`` is ``NETWORK``."""
+    if kind == NETWORK:
+        return think(player, desk, t, r, row)
+    return choose(kind, t, r, key, row)
+
+
+@jit
+def next_choice(t, r, side, kind, player, desk, key, none, row):  # type: ignore[no-untyped-def]
+    """Play a table on to a decision with a choice, dealing afresh; how many actions it has.
+
+    If ``side`` is not below 0, it is one of that side's, and the player decides for the others.
+    """
+    k = 0
     while True:
         if t["phase"] == OVER:
             start(t, r, t["seed"], t["game"] + np.uint64(1))
         n = distinct(t, r, row, legal(t, r, row))
         action = lone(t, row, n)
         if action < 0:
-            return n
+            if side < 0 or side_of(r, i64(t["turn"])) == side:
+                return n
+            action = answer(t, r, kind, player, desk, fold(key, k), row)
         act(t, r, action, none)
+        k += 1
+
+
+@jit
+def meet(t, r, side, net, desk, kind, player, player_desk, key, none, row):  # type: ignore[no-untyped-def]
+    """Play a table on to the round's end, one side by the network; how far it is ahead then."""
+    k = 0
+    while t["phase"] != OVER:
+        if side_of(r, i64(t["turn"])) == side:
+            action = think(net, desk, t, r, row)
+        else:
+            action = answer(t, r, kind, player, player_desk, fold(key, k), row)
+        act(t, r, action, none)
+        k += 1
+    return lead_of(t, r, side)
 
 
 @jit
@@ -73,8 +103,8 @@ def write_decision(t, r, row, n, i, at, desk, shared, planes, scalars, owner):  
 
 @jit
 def gather(  # type: ignore[no-untyped-def]
-    tables, copy, rules, net, desk, kind, player, player_desk, turns, heat, key, none, row, rest,
-    shared, planes, scalars, owner, targets, starts,
+    tables, copy, rules, net, desk, kind, player, player_desk, versus, turns, heat, key, none,
+    row, rest, shared, planes, scalars, owner, targets, starts,
 ):  # fmt: skip
     """Write one decision of each table with the targets of its actions, and play it.
 
@@ -87,6 +117,8 @@ def gather(  # type: ignore[no-untyped-def]
         kind: Compiled player of the play-outs, ``NETWORK`` or ``TEACHER``.
         player: The network of either.
         player_desk: Room for that one.
+        versus: Whether that player sits on all sides but one of each table, in play and in
+            play-outs, and only the decisions of the network's side are written.
         turns: Decisions of a play-out after which the network judges it; -1: none.
         heat: Points by which actions may differ and yet both be played.
         key: All randomness.
@@ -107,10 +139,11 @@ def gather(  # type: ignore[no-untyped-def]
     at = 0
     for i in range(len(tables)):
         t = tables[i]
-        n = next_choice(t, r, none, row)
+        chance = fold(key, i)
+        seated = i % i64(r["sides"]) if versus else -1
+        n = next_choice(t, r, seated, kind, player, player_desk, fold(chance, 2), none, row)
         starts[i] = at
         write_decision(t, r, row, n, i, at, desk, shared, planes, scalars, owner)
-        chance = fold(key, i)
         if kind == TEACHER:
             write_values(player, player_desk, t, r, row, n)
             for a in range(n):
@@ -121,10 +154,15 @@ def gather(  # type: ignore[no-untyped-def]
             for a in range(n):
                 copy[0] = t
                 act(copy[0], r, i64(row[a]), none)
-                lead = play_out(
-                    copy[0], r, side, net, desk, kind, turns, player, player_desk, chance, none,
-                    rest,
-                )  # fmt: skip
+                if versus:
+                    lead = meet(
+                        copy[0], r, side, net, desk, kind, player, player_desk, chance, none, rest
+                    )
+                else:
+                    lead = play_out(
+                        copy[0], r, side, net, desk, kind, turns, player, player_desk, chance,
+                        none, rest,
+                    )  # fmt: skip
                 targets[at + a] = lead - before
         write_values(net, desk, t, r, row, n)
         act(t, r, i64(row[explore(desk, n, heat, fold(chance, 1))]), none)
