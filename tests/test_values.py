@@ -261,7 +261,7 @@ class TestCheckpoint:
 
 
 class TestSearch:
-    @pytest.mark.parametrize("options", ["playouts=tiny:TINY", "guide=DUEL,trust=9,depth=2"])
+    @pytest.mark.parametrize("options", ["playouts=tiny:TINY", "guide=DUEL,weight=9,depth=2"])
     @pytest.mark.parametrize("seats", [{}, {"players": 3}])
     def test_answers_depend_on_the_view_alone(self, folder, tiny, options, seats):
         rules = Rules(**seats)
@@ -280,7 +280,7 @@ class TestSearch:
         rules = Rules()
         records = records_of(rules, 30)
         records = records[records["top"] < 24]
-        guided = make_player(f"search:worlds=1,guide={folder},trust=1000000")
+        guided = make_player(f"search:worlds=1,guide={folder},weight=1000000")
         answers, expected = (p.act(views_of(rules, records)) for p in (guided, ValuePlayer(folder)))
         assert (answers == expected).mean() > 0.9
 
@@ -290,7 +290,7 @@ class TestSearch:
             ("search:playouts=tiny:", "playouts is 'tiny:', but must be one of 'random', "),
             ("search:playouts=tiny:none", "checkpoint is 'none', but must be a folder"),
             ("search:guide=none", "checkpoint is 'none', but must be a folder"),
-            ("search:trust=-1", "trust is '-1', but must be a whole number"),
+            ("search:weight=-1", "weight is '-1', but must be a whole number"),
         ],
     )
     def test_refusals(self, spec, said):

@@ -22,6 +22,7 @@ PLAYERS = {
     "search": "every action in many possible deals, as in search:worlds=640,playouts=greedy",
     "network:PATH": "a trained player: a checkpoint folder, or the name of a shipped one",
     "tiny:PATH": "a checkpoint small and fast enough to play out the worlds of a search",
+    "sb3:PATH": "a MaskablePPO of sb3-contrib; its file can run code, so give --trust",
     "exec:COMMAND": "a program over standard input and output; try it with fives check-bot",
     "python:MODULE:CLASS": "a class of your own, made without arguments",
 }
@@ -33,7 +34,7 @@ OPTIONS = {
         "worlds": "deals that each action is tried in (160)",
         "playouts": "who plays them out: random, greedy, tactician or tiny:PATH (tactician)",
         "guide": "checkpoint that has a say before, and judges play-outs that are cut short (none)",
-        "trust": "worlds that its opinion weighs as much as (40)",
+        "weight": "worlds that its opinion weighs as much as (40)",
         "depth": "decisions after which a play-out is cut short; 0 for none (0)",
         "exact": "tiles in all hands with which a deal is solved instead (0)",
         "voids": "whether deals obey what is known of the others: yes or no (yes)",
@@ -88,6 +89,10 @@ def make_player(spec: Any) -> Player:
         from fives_env.players.valuing import ValuePlayer
 
         return ValuePlayer(argument, spec)
+    if kind == "sb3" and argument:
+        from fives_env.players.sb3 import SB3Player
+
+        return SB3Player(argument)
     if kind == "exec" and argument:
         from fives_env.players.program import ProgramPlayer
 

@@ -176,23 +176,23 @@ def play_out(t, r, side, net, desk, kind, turns, player, player_desk, key, none,
 
 
 @jit
-def write_prior(t, r, room, n, trust):  # type: ignore[no-untyped-def]
+def write_prior(t, r, room, n, weight):  # type: ignore[no-untyped-def]
     """Write what the candidates are worth to the guide, or to the tactician."""
     if len(room.guide.bias) == 0:
         write_worths(t, r, room.candidates, n, room.row, room.prior)
-        trust = PRIOR
+        weight = PRIOR
     else:
         write_values(room.guide, room.guide_desk, t, r, room.candidates, n)
         copy(room.prior, room.guide_desk.values[:n])
     for k in range(n):
-        room.prior[k] *= trust
+        room.prior[k] *= weight
 
 
 @jit
-def begin(record, r, voids, trust, room):  # type: ignore[no-untyped-def]
+def begin(record, r, voids, weight, room):  # type: ignore[no-untyped-def]
     """Plan the worlds of a redacted record and list its candidates; how many there are.
 
-    The guide's opinion, if there is one, weighs as much as ``trust`` worlds.
+    The guide's opinion, if there is one, weighs as much as ``weight`` worlds.
     """
     room.tables[0] = record
     t = room.tables[0]
@@ -205,7 +205,7 @@ def begin(record, r, voids, trust, room):  # type: ignore[no-untyped-def]
     copy(room.candidates, room.row[:kept])
     room.prior[:kept] = 0
     if kept > 1 and t["phase"] == PLAY:
-        write_prior(t, r, room, kept, trust)
+        write_prior(t, r, room, kept, weight)
     room.racing[:kept] = True
     room.visits[:kept] = 0
     room.sums[:kept] = 0

@@ -66,14 +66,14 @@ FORCED, KNOWN, UNKNOWN = range(3)
 
 
 @jit
-def start(records, k, rules, voids, trust, room):  # type: ignore[no-untyped-def]
+def start(records, k, rules, voids, weight, room):  # type: ignore[no-untyped-def]
     """Begin a decision; ``(candidates, how it is made)``.
 
     With something to search for (``UNKNOWN``), worlds are still to be played; what is ``KNOWN`` has
     been solved; ``FORCED`` leaves nothing to think about.
     """
     r = rules[0]
-    n = begin(records[k], r, voids, trust, room)
+    n = begin(records[k], r, voids, weight, room)
     t = room.tables[0]
     if n == 1:
         return n, FORCED
@@ -105,11 +105,11 @@ def alone(room, n):  # type: ignore[no-untyped-def]
 
 @jit
 def decide(  # type: ignore[no-untyped-def]
-    records, rules, keys, chosen, room, kind, voids, trust, depth, exact, worlds, lo, hi
+    records, rules, keys, chosen, room, kind, voids, weight, depth, exact, worlds, lo, hi
 ):
     """Actions for the redacted records ``lo`` to ``hi``."""
     for k in range(lo, hi):
-        n, how = start(records, k, rules, voids, trust, room)
+        n, how = start(records, k, rules, voids, weight, room)
         if how == UNKNOWN:
             play_worlds(room, rules[0], n, kind, depth, exact, keys[k], 0, worlds)
         chosen[k] = room.candidates[leader(room, n)]
@@ -139,7 +139,7 @@ class SearchPlayer:
             ``tiny:PATH``, a small network of values.
         guide: Checkpoint of a network of values, whose opinion then settles what worlds leave open
             instead of the tactician's, and which judges play-outs that are cut short.
-        trust: Worlds that the guide's opinion weighs as much as.
+        weight: Worlds that the guide's opinion weighs as much as.
         depth: Decisions with a choice after which a play-out is cut short and judged, by the guide
             or else by its points and pips; 0 plays to the end of the round.
         exact: Worlds whose hands together hold no more tiles than this are solved instead (two
@@ -162,7 +162,7 @@ class SearchPlayer:
         worlds: int | None = None,
         playouts: str = "tactician",
         guide: str = "",
-        trust: int = 40,
+        weight: int = 40,
         depth: int = 0,
         exact: int = 0,
         voids: bool = True,
@@ -177,7 +177,7 @@ class SearchPlayer:
             self._nets = no_net(), no_net()
         if guide:
             self._nets = self._nets[0], load_net(guide)[0]
-        self._trust = whole("trust", trust, 0, 1_000_000)
+        self._weight = whole("weight", weight, 0, 1_000_000)
         if not isinstance(voids, bool):
             raise ValueError(choice("voids", voids, "yes or no"))
         if ms is not None and worlds is not None:
@@ -192,7 +192,7 @@ class SearchPlayer:
         self._voids = voids
         self._how = KINDS.get(kind, NETWORK), depth or -1, whole("exact", exact, 0, 28)
         shown = [f"worlds={worlds}" if ms is None else f"ms={ms}", f"playouts={playouts}"]
-        shown += [f"guide={guide}"] * bool(guide) + [f"trust={trust}"] * (trust != 40)
+        shown += [f"guide={guide}"] * bool(guide) + [f"weight={weight}"] * (weight != 40)
         shown += [f"depth={depth}"] * (depth > 0) + [f"exact={exact}"] * (exact > 0)
         shown += ["voids=no"] * (not voids)
         self.name = f"search:{','.join(shown)}"
@@ -226,7 +226,7 @@ class SearchPlayer:
                 rooms[slice_],
                 kind,
                 self._voids,
-                self._trust,
+                self._weight,
                 depth,
                 exact,
                 self.worlds,
@@ -248,7 +248,7 @@ class SearchPlayer:
 
     def _compile(self, records: NDArray[Any], rules: NDArray[Any], room: Room) -> None:
         """Compile before threads start, and before anybody looks at the clock."""
-        start(records, 0, rules, self._voids, self._trust, room)
+        start(records, 0, rules, self._voids, self._weight, room)
         more(room, rules, 0, *self._how, np.uint64(0), 0, 0)
 
     def _think(
@@ -256,7 +256,7 @@ class SearchPlayer:
     ) -> tuple[int, int, float]:
         """Look into one decision: candidates, how it was made, seconds."""
         began = time.perf_counter()
-        n, how = start(records, k, rules, self._voids, self._trust, room)
+        n, how = start(records, k, rules, self._voids, self._weight, room)
         number = 0
         while how == UNKNOWN:
             last = number + LAP if self.time_bounded else self.worlds
