@@ -11,7 +11,7 @@ _trusted = False
 
 def trust() -> None:
     """Let ``sb3:PATH`` load files from now on, whatever they do."""
-    global _trusted  # noqa: PLW0603
+    global _trusted
     _trusted = True
 
 
@@ -54,7 +54,7 @@ class SB3Player:
         Raises:
             ValueError: The views are of rules with other observations.
         """
-        size = self._model.observation_space.shape[0]
+        (size,) = self._model.observation_space.shape or (0,)
         if views.obs.shape[1] != size:
             raise ValueError(
                 f"player {self.name} was trained for {size} observations, "
