@@ -77,6 +77,10 @@ def _parser() -> argparse.ArgumentParser:
     check.add_argument("--seed", type=int, default=0, metavar="N", help="fixes the deals")
     add_rules(check)
     check.set_defaults(run=_check_bot)
+    for command in ("evaluate", "ladder", "tournament"):
+        commands.choices[command].add_argument(
+            "--trust", action="store_true", help="load sb3:PATH files, which can run code"
+        )
     return parser
 
 
@@ -84,6 +88,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; 1 where it finds a difference, 2 for bad input, told in one sentence."""
     args = _parser().parse_args(argv)
     try:
+        if getattr(args, "trust", False):
+            from fives_env.players.sb3 import trust
+
+            trust()
         return args.run(args) or 0
     except ValueError as error:
         print(f"fives: {error}", file=sys.stderr)

@@ -18,8 +18,9 @@ from fives_env.engine import view
 from fives_env.envs.self_play import SelfPlay
 from fives_env.players import checkpoint
 from fives_env.players.network import NetworkPlayer
-from training import ppo
-from training.ppo import HouseRules, Settings
+from training import ppo, runs
+from training.ppo import Settings
+from training.runs import HouseRules
 
 SMALL = Settings(
     tables=32, steps=16, minibatch=128, hidden=(16,), total_decisions=1024, matches=1, pairs=20
@@ -289,20 +290,22 @@ class TestSettings:
 
     @pytest.mark.parametrize("name", ["demo", "ppo"])
     def test_files_of_the_repository(self, name):
-        settings = ppo.read_settings(str(Path(__file__).parent.parent / "configs" / f"{name}.yaml"))
+        settings = runs.read_settings(
+            Settings, str(Path(__file__).parent.parent / "configs" / f"{name}.yaml")
+        )
         settings.check()
         assert settings.table_rules == Rules()
 
     def test_saved_settings_are_a_config(self, tmp_path):
         settings = dataclasses.replace(SMALL, rules=HouseRules(players=3, muggins="off"))
-        (tmp_path / "settings.yaml").write_text(ppo.as_yaml(settings, {"torch": "2"}))
-        read = ppo.read_settings(str(tmp_path / "settings.yaml"))
+        (tmp_path / "settings.yaml").write_text(runs.as_yaml(settings, {"torch": "2"}))
+        read = runs.read_settings(Settings, str(tmp_path / "settings.yaml"))
         assert dataclasses.replace(read, config="") == settings
 
 
 def run(settings, folder):
     settings.check()
-    ppo.train(settings, ppo.make_folder(dataclasses.replace(settings, folder=str(folder))))
+    ppo.train(settings, runs.make_folder(dataclasses.replace(settings, folder=str(folder)), "ppo"))
     return checkpoint.load(folder)
 
 
@@ -366,7 +369,7 @@ class TestRun:
             return window(learner, fraction)
 
         monkeypatch.setattr(ppo.Learner, "window", interrupted)
-        said = ppo.train(settings, ppo.make_folder(settings))
+        said = ppo.train(settings, runs.make_folder(settings, "ppo"))
         decisions = checkpoint.load(folder)[1]["decisions"]
         assert said.startswith("Stopped after 1,024 decisions") and decisions == 1024
         player = NetworkPlayer(folder)

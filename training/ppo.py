@@ -15,57 +15,46 @@ Each thread has its own tables, and in learning its own share of every minibatch
     python -m training.ppo --help
 """
 
-import argparse
 import dataclasses
-import json
 import math
-import platform
-import subprocess
 import sys
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from importlib.metadata import version
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any
 
 import numpy as np
 import torch
-import tyro
-import yaml
 from numpy.typing import NDArray
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from torch import Tensor, nn
 from torch.nn import functional
-from torch.utils.tensorboard import SummaryWriter
 
-import fives_env
-from fives_env.arena import evaluate
 from fives_env.engine import view
 from fives_env.engine.jit import jit_allocating
 from fives_env.envs.self_play import SelfPlay
-from fives_env.errors import choice, is_whole
+from fives_env.errors import choice
 from fives_env.players import checkpoint
-from fives_env.rules import PRESETS, VALUES, Rules
+from fives_env.rules import Rules
+from training.runs import (
+    HouseRules,
+    Log,
+    as_yaml,
+    limit,
+    make_folder,
+    match,
+    origin,
+    parse,
+    rules_of,
+    told,
+)
 
 #: Points of margin that make a reward of 1.
 POINTS = 20
 
 # ---------------------------------------------------------------------------------------- settings
-
-#: The options of ``Rules``, each left to the preset unless given.
-HouseRules = dataclasses.make_dataclass(
-    "HouseRules",
-    [("preset", Literal[tuple(PRESETS)], "all_fives")]
-    + [
-        (f.name, (Literal[VALUES[f.name]] if f.name in VALUES else int) | None, None)
-        for f in dataclasses.fields(Rules)
-    ],
-    frozen=True,
-)
-HouseRules.__doc__ = Rules.__doc__
 
 
 @dataclass(frozen=True)
@@ -117,17 +106,12 @@ class Settings:
 
     def check(self) -> None:
         """Refuse, with a ValueError, what cannot be trained with."""
-        for names, least, most in (
-            ("seed matches learning_rate clip entropy value_weight max_gradient", 0, math.inf),
-            ("threads total_decisions tables steps epochs minibatch", 1, math.inf),
-            ("gae_lambda", 0, 1),
-            ("pairs", 2, math.inf),
-        ):
-            for name in names.split():
-                value = getattr(self, name)
-                if not (least <= value <= most and math.isfinite(value)):
-                    limit = f"at least {least}" if most > 1 else f"from {least} to {most}"
-                    raise ValueError(choice(name, value, limit))
+        limit(
+            self, "seed matches learning_rate clip entropy value_weight max_gradient", 0, math.inf
+        )
+        limit(self, "threads total_decisions tables steps epochs minibatch", 1, math.inf)
+        limit(self, "gae_lambda", 0, 1)
+        limit(self, "pairs", 2, math.inf)
         if not self.hidden or min(self.hidden) < 1:
             raise ValueError(choice("hidden", self.hidden, "one number of units a layer, from 1"))
         if self.tables % self.threads:
@@ -137,52 +121,7 @@ class Settings:
     @property
     def table_rules(self) -> Rules:
         """The rules of every table."""
-        options = dataclasses.asdict(self.rules)
-        return Rules(**{name: value for name, value in options.items() if value is not None})
-
-
-def read_settings(path: str) -> Settings:
-    """Settings of a YAML file, the defaults where it says nothing.
-
-    Raises:
-        ValueError: The file is not there or no YAML, or a name or value in it is not a setting.
-    """
-    try:
-        given = yaml.safe_load(Path(path).read_text()) or {}
-    except OSError as error:
-        raise ValueError(f"config {path!r} cannot be read: {error.strerror}.") from None
-    except yaml.YAMLError as error:
-        raise ValueError(f"config {path!r} is no YAML: {' '.join(str(error).split())}.") from None
-    if not isinstance(given, dict):
-        raise ValueError(f"config {path!r} is {given!r}, but must be a mapping of settings.")
-    rules = given.pop("rules", {})
-    if not isinstance(rules, dict):
-        raise ValueError(choice("rules", rules, "a mapping of options"))
-    house = HouseRules(**_known(HouseRules, "rule", rules))
-    values = {k: _typed(k, value) for k, value in _known(Settings, "setting", given).items()}
-    return Settings(**values | {"rules": house, "config": path})
-
-
-def _known(kind: Any, what: str, given: dict[str, Any]) -> dict[str, Any]:
-    """``given``, if every name in it is a field."""
-    names = [f.name for f in dataclasses.fields(kind)]
-    for name in given:
-        if name not in names:
-            raise ValueError(choice(what, name, names))
-    return given
-
-
-def _typed(name: str, value: Any) -> Any:
-    """A value out of YAML, of the type that the setting's default has."""
-    default = getattr(Settings, name, ())
-    if isinstance(default, tuple) and isinstance(value, list) and all(map(is_whole, value)):
-        return tuple(value)
-    if isinstance(default, float) and isinstance(value, int) and not isinstance(value, bool):
-        return float(value)
-    if type(value) is not type(default):
-        kind = {int: "a whole number", float: "a number like 0.001", str: "text"}
-        raise ValueError(choice(name, value, kind.get(type(default), "a list of whole numbers")))
-    return value
+        return rules_of(self.rules)
 
 
 # ------------------------------------------------------------------------------------- the network
@@ -437,6 +376,7 @@ def train(settings: Settings, folder: Path) -> str:
     due = {windows * k // settings.matches for k in range(1, settings.matches + 1)}
     judged: list[dict[str, Any]] = []
     began, done, how = time.perf_counter(), 0, "Trained for"
+    rounds, margin = 0, ""
     with Log(folder, windows * per_window) as log:
         try:
             for window in range(windows):
@@ -444,117 +384,23 @@ def train(settings: Settings, folder: Path) -> str:
                 done, judged = done + per_window, []
                 if window + 1 in due:
                     learner.save(folder, **about)
-                    judged.append(match(settings, folder))
+                    judged.append(match(settings, f"network:{folder}", "greedy"))
                     figures["against_greedy"] = judged[0]["margin"]
-                log.write(done, figures)
+                    margin = f", {figures['against_greedy']:+.1f} against greedy"
+                rounds += int(figures["rounds"])
+                log.write(done, figures, f", {rounds:,} rounds{margin}")
         except KeyboardInterrupt:
             how = "Stopped after"
     learner.save(folder, **about, decisions=done, results=judged)
     minutes, seconds = divmod(round(time.perf_counter() - began), 60)
-    margin = "".join(
-        f" It wins {r['margin']:+.2f} points a round from {r['b']}, 95 % interval {r['low']:+.2f} "
-        f"to {r['high']:+.2f}."
-        for r in judged
-    )
-    return f"{how} {done:,} decisions in {minutes}:{seconds:02}: network:{folder}.{margin}"
-
-
-def match(settings: Settings, folder: Path) -> dict[str, Any]:
-    """The result of the saved player against greedy."""
-    rules, pairs = settings.table_rules, settings.pairs
-    result = evaluate(f"network:{folder}", "greedy", rules=rules, pairs=pairs, seed=settings.seed)
-    return result.to_dict()
-
-
-def origin() -> dict[str, Any]:
-    """The commit, if this is a checkout, and the versions of all that has a say in the weights."""
-    here = Path(__file__).parent
-    try:
-        git = ["git", "-C", str(here), "rev-parse", "HEAD"]
-        commit = subprocess.run(git, capture_output=True, text=True, check=False).stdout.strip()
-    except OSError:
-        commit = ""
-    versions = {name: version(name) for name in ("numba", "numpy", "safetensors", "torch")}
-    versions |= {"fives_env": fives_env.__version__, "python": platform.python_version()}
-    return {"commit": commit or None, "versions": versions}
-
-
-def as_yaml(settings: Settings, versions: dict[str, str]) -> str:
-    """The settings as a file for --config; the first line says with which versions they ran."""
-    values = dataclasses.asdict(settings) | {"hidden": list(settings.hidden)}
-    values["rules"] = {k: v for k, v in values["rules"].items() if v is not None}
-    first = ", ".join(f"{name} {number}" for name, number in versions.items())
-    return f"# {first}\n" + yaml.safe_dump(values, sort_keys=False)
-
-
-class Log:
-    """A progress bar, TensorBoard's curves and metrics.jsonl, one line a window."""
-
-    def __init__(self, folder: Path, total: int) -> None:
-        self.file = (folder / "metrics.jsonl").open("w")
-        self.board = SummaryWriter(str(folder))
-        text = TextColumn("{task.description}")
-        self.bar = Progress(text, BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-        self.task = self.bar.add_task("compiling", total=total)
-        self.began, self.rounds, self.margin = time.perf_counter(), 0, ""
-
-    def __enter__(self) -> Self:  # noqa: D105
-        self.bar.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:  # noqa: D105
-        self.bar.stop()
-        self.board.close()
-        self.file.close()
-
-    def write(self, decisions: int, figures: dict[str, float]) -> None:
-        """Log a window's figures after so many decisions in all."""
-        seconds = time.perf_counter() - self.began
-        figures = {"decisions_per_s": decisions / seconds, **figures}
-        for name, value in figures.items():
-            self.board.add_scalar(name, value, decisions)
-        row = {"decisions": decisions, "seconds": round(seconds, 3), **figures}
-        self.file.write(json.dumps(row) + "\n")
-        self.file.flush()
-        self.rounds += int(figures["rounds"])
-        if "against_greedy" in figures:
-            self.margin = f", {figures['against_greedy']:+.1f} against greedy"
-        speed = f"{figures['decisions_per_s']:,.0f} decisions/s"
-        shown = f"{speed}, {self.rounds:,} rounds{self.margin}"
-        self.bar.update(self.task, completed=decisions, description=shown)
-
-
-def make_folder(settings: Settings) -> Path:
-    """The run's folder, empty; an earlier run that lies there is moved aside to NAME-1, NAME-2, ...
-
-    Raises:
-        ValueError: Something else lies there.
-    """
-    folder = Path(settings.folder or Path("runs") / (Path(settings.config).stem or "ppo"))
-    if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
-        if not (folder / "settings.yaml").is_file():
-            raise ValueError(choice("folder", str(folder), "new, empty or that of an earlier run"))
-        number = 1
-        while (aside := folder.with_name(f"{folder.name}-{number}")).exists():
-            number += 1
-        folder.rename(aside)
-        print(f"The earlier {folder} is now {aside}.")
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
+    return f"{how} {done:,} decisions in {minutes}:{seconds:02}: network:{folder}.{told(judged)}"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Read the settings, train, and say how it ended; 2 if the settings are refused."""
-    first = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
-    first.add_argument("--config", default="")
     try:
-        path = first.parse_known_args(arguments)[0].config
-        default = read_settings(path) if path else Settings()
-        default.check()
-        name = "python -m training.ppo"
-        settings = tyro.cli(Settings, args=arguments, default=default, prog=name)
-        settings.check()
-        folder = make_folder(settings)
+        settings = parse(Settings, "python -m training.ppo", arguments)
+        folder = make_folder(settings, "ppo")
     except (ValueError, OSError) as error:
         print(error, file=sys.stderr)
         return 2

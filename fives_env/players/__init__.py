@@ -21,6 +21,8 @@ PLAYERS = {
     "endgame": "exact play where nothing is hidden (two sides), the tactician's before that",
     "search": "every action in many possible deals, as in search:worlds=640,playouts=greedy",
     "network:PATH": "a trained player: a checkpoint folder, or the name of a shipped one",
+    "tiny:PATH": "a checkpoint small and fast enough to play out the worlds of a search",
+    "sb3:PATH": "a MaskablePPO of sb3-contrib; its file can run code, so give --trust",
     "exec:COMMAND": "a program over standard input and output; try it with fives check-bot",
     "python:MODULE:CLASS": "a class of your own, made without arguments",
 }
@@ -30,7 +32,9 @@ OPTIONS = {
     "endgame": {"positions": "positions to look at in a decision before giving up (1000000)"},
     "search": {
         "worlds": "deals that each action is tried in (160)",
-        "playouts": "who plays them out: random, greedy or tactician (tactician)",
+        "playouts": "who plays them out: random, greedy, tactician or tiny:PATH (tactician)",
+        "guide": "checkpoint that has a say before, and judges play-outs that are cut short (none)",
+        "weight": "worlds that its opinion weighs as much as (40)",
         "depth": "decisions after which a play-out is cut short; 0 for none (0)",
         "exact": "tiles in all hands with which a deal is solved instead (0)",
         "voids": "whether deals obey what is known of the others: yes or no (yes)",
@@ -80,9 +84,15 @@ def make_player(spec: Any) -> Player:
 
         return SearchPlayer(**_options(kind, argument))
     if kind == "network" and argument:
-        from fives_env.players.network import NetworkPlayer
+        return _network(argument)
+    if kind == "tiny" and argument:
+        from fives_env.players.valuing import ValuePlayer
 
-        return NetworkPlayer(argument)
+        return ValuePlayer(argument, spec)
+    if kind == "sb3" and argument:
+        from fives_env.players.sb3 import SB3Player
+
+        return SB3Player(argument)
     if kind == "exec" and argument:
         from fives_env.players.program import ProgramPlayer
 
@@ -101,12 +111,22 @@ def _options(kind: str, text: str) -> dict[str, Any]:
             raise ValueError(choice("option", part, OPTIONS[kind]))
         if name == "voids":
             given[name] = {"yes": True, "no": False}.get(value, value)
-        elif name == "playouts":
+        elif name in ("playouts", "guide"):
             given[name] = value
         else:
             whole = value.isascii() and value.isdecimal() and len(value) < 19
             given[name] = int(value) if whole else value
     return given
+
+
+def _network(path: str) -> Player:
+    """The player of a checkpoint, by its architecture."""
+    from fives_env.players import checkpoint
+    from fives_env.players.network import NetworkPlayer
+    from fives_env.players.valuing import ValuePlayer
+
+    kind = checkpoint.load(path)[1]["architecture"]
+    return NetworkPlayer(path) if kind == checkpoint.LOGITS else ValuePlayer(path)
 
 
 def _imported(spec: str, module: str, name: str) -> Player:

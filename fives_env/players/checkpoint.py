@@ -9,7 +9,7 @@ import contextlib
 import hashlib
 import json
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from safetensors.numpy import save as pack
 
 from fives_env.engine import view
 from fives_env.errors import choice
+from fives_env.players import features, values
 from fives_env.rules import Rules
 
 WEIGHTS, CARD, README = "model.safetensors", "card.json", "README.md"
@@ -38,6 +39,10 @@ KEYS: dict[str, type] = {
     "sha256": str,
 }
 
+#: Kinds of networks: a logit for each action out of an observation, as :mod:`.network` plays them;
+#: or a value of each action by itself, as :mod:`.values` does. A card that names none is the first.
+LOGITS, VALUES = ARCHITECTURES = ("logits", "values")
+
 _PACKAGE = Path(__file__).resolve().parent.parent
 #: Where shipped checkpoints lie: in a checkout, and in an installed wheel.
 SHIPPED = (_PACKAGE.parent / "checkpoints", _PACKAGE / "checkpoints")
@@ -52,8 +57,9 @@ def save(
 
     Args:
         folder: Made where it is missing; other files in it stay.
-        weights: ``layers.K.weight`` (outputs, inputs) and ``layers.K.bias`` for each layer, the
-            last with an output for each action and one for the value; and ``greed``, a number.
+        weights: Those of :class:`.values.Net` by name; or ``layers.K.weight`` (outputs, inputs) and
+            ``layers.K.bias`` for each layer, the last with an output for each action and one for
+            the value; and ``greed``, a number.
         rules: Rules that the player was trained for.
         **about: More to say on the card: settings, seed, commit, versions; and ``results``, a list
             of what :meth:`fives_env.arena.Result.to_dict` gives.
@@ -64,13 +70,12 @@ def save(
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     model = pack({name: np.asarray(w, np.float32, order="C") for name, w in weights.items()})
-    layers = sum(name.endswith(".bias") for name in weights)
     card = {
+        **_architecture(weights),
         "encoding": view.ENCODING,
         **shapes(rules),
         "rules": rules.to_dict(),
         "fingerprint": rules.fingerprint,
-        "hidden": [len(weights[f"layers.{k}.bias"]) for k in range(layers - 1)],
         "sha256": hashlib.sha256(model).hexdigest(),
         **about,
     }
@@ -145,8 +150,14 @@ def check_rules(name: str, trained_for: Rules, rules: Rules) -> None:
                 f"{name} was trained for {own} {what}, but {rules!r} has {asked}: "
                 "it cannot play here."
             )
-    if rules != trained_for:
-        warnings.warn(f"{name} was trained for {trained_for!r}, but plays {rules!r}.", stacklevel=3)
+    warn_of_others(name, [trained_for], rules)
+
+
+def warn_of_others(name: str, trained_for: Sequence[Rules], rules: Rules) -> None:
+    """Warn if a player plays under rules that it was not trained for."""
+    if rules not in trained_for:
+        known = " and ".join(repr(own) for own in trained_for)
+        warnings.warn(f"{name} was trained for {known}, but plays {rules!r}.", stacklevel=4)
 
 
 def shapes(rules: Rules) -> dict[str, int]:
@@ -158,8 +169,24 @@ def shapes(rules: Rules) -> dict[str, int]:
     }
 
 
+def _architecture(weights: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
+    """What a card says about the kind and the size of a network."""
+    if "layers.0.bias" in weights:
+        layers = sum(name.endswith(".bias") for name in weights)
+        hidden = [len(weights[f"layers.{k}.bias"]) for k in range(layers - 1)]
+        return {"architecture": LOGITS, "hidden": hidden}
+    return {
+        "architecture": VALUES,
+        "features": features.VERSION,
+        "planes": len(weights["planes"]) > 0,
+        "hidden": list(weights["second"].shape),
+    }
+
+
 def _weights_for(card: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
     """Shape of each array of weights."""
+    if card["architecture"] == VALUES:
+        return values.shapes(bool(card["planes"]), *card["hidden"])
     sizes = [card["observations"], *card["hidden"], card["actions"] + 1]
     expected: dict[str, tuple[int, ...]] = {"greed": ()}
     for k, (inputs, outputs) in enumerate(pairwise(sizes)):
@@ -182,17 +209,35 @@ def _read_card(folder: Path) -> dict[str, Any]:
                 f"checkpoint {folder}: {key} in {CARD} is {card.get(key)!r}, "
                 f"but must be of type {kind.__name__}."
             )
-    if card["encoding"] != view.ENCODING:
+    card.setdefault("architecture", LOGITS)
+    if card["architecture"] not in ARCHITECTURES:
+        said = choice("architecture", card["architecture"], ARCHITECTURES)
+        raise ValueError(f"checkpoint {folder}: {said}")
+    if card["architecture"] == VALUES:
+        _check_features(folder, card)
+    elif card["encoding"] != view.ENCODING:
         raise ValueError(
             f"checkpoint {folder} was trained on encoding {card['encoding']} of observations, but "
             f"this version of fives_env shows encoding {view.ENCODING}: train it again."
         )
-    for key, size in shapes(Rules(**card["rules"])).items():
-        if card[key] != size:
+    rules = Rules(**card["rules"])
+    for key, size in shapes(rules).items():
+        if card[key] != size and card["architecture"] == LOGITS:
             raise ValueError(
                 f"checkpoint {folder}: {key} in {CARD} is {card[key]}, but its rules have {size}."
             )
     return card
+
+
+def _check_features(folder: Path, card: Mapping[str, Any]) -> None:
+    """Refuse a network of values that sees other features than this version shows."""
+    if card.get("features") != features.VERSION:
+        raise ValueError(
+            f"checkpoint {folder} was trained on version {card.get('features')} of the features, "
+            f"but this version of fives_env shows version {features.VERSION}: train it again."
+        )
+    if not isinstance(card.get("planes"), bool) or len(card["hidden"]) != 2:
+        raise ValueError(f"checkpoint {folder}: {CARD} does not say how large the network is.")
 
 
 def _read(folder: Path, name: str) -> bytes:
@@ -216,10 +261,18 @@ def _readme(folder: Path, rules: Rules, card: Mapping[str, Any]) -> str:
         f"{r['high']:+.2f}, {r['pairs']} pairs\n"
         for r in card.get("results", ())
     )
+    made = ""
+    if "command" in card:
+        made = f"Made by\n\n    {card['command']}\n\n"
+    if "minutes" in card:
+        made += (
+            f"in {card['minutes']} minutes and {card['decisions']:,} decisions "
+            f"on {card.get('machine', 'one machine')}.\n\n"
+        )
     return (
         f"# {folder.name}\n\n"
         f"A player of the domino game All Fives: a network with hidden layers of {card['hidden']}\n"
-        f"units, trained for `{rules!r}`. `{CARD}` says how it was made.\n\n"
+        f"units, trained for `{rules!r}`. `{CARD}` says more about it.\n\n{made}"
         f"{results or 'It has not been judged yet.' + chr(10)}"
         f"\n    fives evaluate network:{folder.as_posix()} greedy\n"
     )

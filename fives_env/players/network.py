@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from fives_env.engine import view
 from fives_env.engine.deal import below
 from fives_env.engine.jit import jit
-from fives_env.errors import real
+from fives_env.errors import choice, real
 from fives_env.players import checkpoint
 from fives_env.players.base import Views
 from fives_env.rules import Rules
@@ -68,6 +68,10 @@ class NetworkPlayer:
     def __init__(self, path: str | Path, temperature: float = 0.0) -> None:
         self.temperature = real("temperature", temperature, 0)
         weights, self.card = checkpoint.load(path)
+        if self.card["architecture"] != checkpoint.LOGITS:
+            raise ValueError(
+                choice("architecture", self.card["architecture"], repr(checkpoint.LOGITS))
+            )
         self.name = f"network:{path}"
         self._trained_for = Rules(**self.card["rules"])
         self._checked = {self._trained_for}

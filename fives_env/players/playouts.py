@@ -16,9 +16,19 @@ from fives_env.engine.settle import pips_of, side_of
 from fives_env.engine.state import OVER, PLAY, new_tables
 from fives_env.engine.turn import act, legal
 from fives_env.players.compiled import choose
-from fives_env.players.positions import alike
 from fives_env.players.solver import Board, new_board, solve
 from fives_env.players.tactician import write_worths
+from fives_env.players.values import (
+    Desk,
+    Net,
+    copy,
+    distinct,
+    expect,
+    lone,
+    new_desk,
+    think,
+    write_values,
+)
 
 #: Candidates that a decision can have.
 MOST = 128
@@ -26,6 +36,8 @@ MOST = 128
 LAP = 16
 #: Worlds that the tactician's opinion weighs as much as; it settles what few worlds leave open.
 PRIOR = 20
+#: Stands among compiled players for the room's own network.
+NETWORK = -2
 
 
 class Room(NamedTuple):
@@ -43,8 +55,14 @@ class Room(NamedTuple):
         outcome: What each brought in the present world, float64, (MOST,).
         sums: The sum of that over its worlds, float64, (MOST,).
         products: Sums of products of two candidates' outcomes, float64, (MOST, MOST).
-        prior: What each is worth to the tactician, for all of its worlds, float64, (MOST,).
+        prior: What each is worth before any world, for all the worlds that this weighs as much as,
+            float64, (MOST,).
         exact: Scratch of exact values, int64, (MOST,).
+        net: The network that plays worlds out, if one does.
+        desk: Room for it.
+        guide: The network that settles what worlds leave open, and judges play-outs cut short, if
+            there is one.
+        guide_desk: Room for it.
     """
 
     board: Board
@@ -60,9 +78,13 @@ class Room(NamedTuple):
     products: NDArray[np.float64]
     prior: NDArray[np.float64]
     exact: NDArray[np.int64]
+    net: Net
+    desk: Desk
+    guide: Net
+    guide_desk: Desk
 
 
-def new_room(n_actions: int, slots: int, most: int) -> Room:
+def new_room(n_actions: int, slots: int, most: int, net: Net, guide: Net) -> Room:
     """Room for a search; ``slots`` and ``most`` as for :func:`.solver.new_board`."""
     return Room(
         new_board(n_actions, slots, most),
@@ -78,6 +100,10 @@ def new_room(n_actions: int, slots: int, most: int) -> Room:
         np.zeros((MOST, MOST)),
         np.zeros(MOST),
         np.zeros(MOST, np.int64),
+        net,
+        new_desk(net),
+        guide,
+        new_desk(guide),
     )
 
 
@@ -111,40 +137,75 @@ def pips_ahead(t, r, side):  # type: ignore[no-untyped-def]
 
 
 @jit
-def play_out(t, r, side, kind, depth, key, none, row):  # type: ignore[no-untyped-def]
-    """Play a table on to the end of the round, or for ``depth`` decisions; the side's lead."""
+def play_out(t, r, side, net, desk, kind, turns, player, player_desk, key, none, row):  # type: ignore[no-untyped-def]
+    """Play a table on, in place, and say how far a side is ahead then, with what it may expect.
+
+    Args:
+        t: The table.
+        r: Its rules.
+        side: The side.
+        net: The network that judges a play-out cut short; without, points and pips do.
+        desk: Room for it.
+        kind: Compiled player that plays on, or ``NETWORK``.
+        turns: Decisions with a choice after which the play-out is cut short; -1: none.
+        player: The network that plays on then.
+        player_desk: Room for that one.
+        key: All randomness.
+        none: An empty event buffer.
+        row: Scratch for actions.
+    """
+    guided = len(net.bias) > 0
     k = 0
     while t["phase"] != OVER:
-        if k == depth:
-            return lead_of(t, r, side) + pips_ahead(t, r, side)
-        act(t, r, choose(kind, t, r, fold(key, k), row), none)
-        k += 1
+        n = legal(t, r, row)
+        action = lone(t, row, n)
+        if action < 0:
+            if k >= turns >= 0:
+                if not guided:
+                    return lead_of(t, r, side) + pips_ahead(t, r, side)
+                if r["sides"] == 2 or side_of(r, i64(t["turn"])) == side:
+                    n = distinct(t, r, row, n)
+                    return lead_of(t, r, side) + expect(net, desk, t, r, side, row, n)
+            if kind == NETWORK:
+                action = think(player, player_desk, t, r, row)
+            else:
+                action = choose(kind, t, r, fold(key, k), row)
+            k += 1
+        act(t, r, action, none)
     return lead_of(t, r, side)
 
 
 @jit
-def begin(record, r, voids, room):  # type: ignore[no-untyped-def]
-    """Plan the worlds of a redacted record and list its candidates; how many there are."""
+def write_prior(t, r, room, n, weight):  # type: ignore[no-untyped-def]
+    """Write what the candidates are worth to the guide, or to the tactician."""
+    if len(room.guide.bias) == 0:
+        write_worths(t, r, room.candidates, n, room.row, room.prior)
+        weight = PRIOR
+    else:
+        write_values(room.guide, room.guide_desk, t, r, room.candidates, n)
+        copy(room.prior, room.guide_desk.values[:n])
+    for k in range(n):
+        room.prior[k] *= weight
+
+
+@jit
+def begin(record, r, voids, weight, room):  # type: ignore[no-untyped-def]
+    """Plan the worlds of a redacted record and list its candidates; how many there are.
+
+    The guide's opinion, if there is one, weighs as much as ``weight`` worlds.
+    """
     room.tables[0] = record
     t = room.tables[0]
     plan, left, ways = room.deals
     if not prepare(t, r, voids, plan, left, ways):
         prepare(t, r, False, plan, left, ways)
-    same = alike(t) if t["played"] else 0
-    bits = i64(r["bits"])
     n = legal(t, r, room.legal)
-    kept = 0
-    for k in range(n):
-        action = i64(room.legal[k])
-        end = action & ((1 << bits) - 1)
-        if kept < MOST and (action >= 28 << bits or not (same >> end) & 1):
-            room.candidates[kept] = action
-            kept += 1
+    copy(room.row, room.legal[:n])
+    kept = min(MOST, distinct(t, r, room.row, n))
+    copy(room.candidates, room.row[:kept])
     room.prior[:kept] = 0
     if kept > 1 and t["phase"] == PLAY:
-        write_worths(t, r, room.candidates, kept, room.row, room.prior)
-        for k in range(kept):
-            room.prior[k] *= PRIOR
+        write_prior(t, r, room, kept, weight)
     room.racing[:kept] = True
     room.visits[:kept] = 0
     room.sums[:kept] = 0
@@ -176,7 +237,11 @@ def play_world(room, r, n, side, kind, depth, key):  # type: ignore[no-untyped-d
             room.tables[2] = room.tables[1]
             t = room.tables[2]
             act(t, r, i64(room.candidates[k]), none)
-            room.outcome[k] = play_out(t, r, side, kind, depth, key, none, room.row) - before
+            lead = play_out(
+                t, r, side, room.guide, room.guide_desk, kind, depth, room.net, room.desk, key,
+                none, room.row,
+            )  # fmt: skip
+            room.outcome[k] = lead - before
     return True
 
 

@@ -23,6 +23,7 @@ from fives_env.players.compiled import KINDS
 from fives_env.players.endgame import settled
 from fives_env.players.playouts import (
     LAP,
+    NETWORK,
     Room,
     begin,
     leader,
@@ -32,6 +33,8 @@ from fives_env.players.playouts import (
 )
 from fives_env.players.positions import end_code
 from fives_env.players.tactician import speak_up
+from fives_env.players.values import no_net
+from fives_env.players.valuing import load_net
 from fives_env.table import Table
 
 #: Positions that each thread remembers in exact play, and that it looks at for one world.
@@ -63,14 +66,14 @@ FORCED, KNOWN, UNKNOWN = range(3)
 
 
 @jit
-def start(records, k, rules, voids, room):  # type: ignore[no-untyped-def]
+def start(records, k, rules, voids, weight, room):  # type: ignore[no-untyped-def]
     """Begin a decision; ``(candidates, how it is made)``.
 
     With something to search for (``UNKNOWN``), worlds are still to be played; what is ``KNOWN`` has
     been solved; ``FORCED`` leaves nothing to think about.
     """
     r = rules[0]
-    n = begin(records[k], r, voids, room)
+    n = begin(records[k], r, voids, weight, room)
     t = room.tables[0]
     if n == 1:
         return n, FORCED
@@ -101,10 +104,12 @@ def alone(room, n):  # type: ignore[no-untyped-def]
 
 
 @jit
-def decide(records, rules, keys, chosen, room, kind, voids, depth, exact, worlds, lo, hi):  # type: ignore[no-untyped-def]
+def decide(  # type: ignore[no-untyped-def]
+    records, rules, keys, chosen, room, kind, voids, weight, depth, exact, worlds, lo, hi
+):
     """Actions for the redacted records ``lo`` to ``hi``."""
     for k in range(lo, hi):
-        n, how = start(records, k, rules, voids, room)
+        n, how = start(records, k, rules, voids, weight, room)
         if how == UNKNOWN:
             play_worlds(room, rules[0], n, kind, depth, exact, keys[k], 0, worlds)
         chosen[k] = room.candidates[leader(room, n)]
@@ -130,9 +135,13 @@ class SearchPlayer:
 
     Args:
         worlds: Deals that each action is tried in, 160 unless ``ms`` is given.
-        playouts: Compiled player that plays them out: ``random``, ``greedy``, ``tactician``.
-        depth: Decisions after which a play-out is cut short and judged by its points and pips; 0
-            plays to the end of the round.
+        playouts: Compiled player that plays them out: ``random``, ``greedy``, ``tactician``, or
+            ``tiny:PATH``, a small network of values.
+        guide: Checkpoint of a network of values, whose opinion then settles what worlds leave open
+            instead of the tactician's, and which judges play-outs that are cut short.
+        weight: Worlds that the guide's opinion weighs as much as.
+        depth: Decisions with a choice after which a play-out is cut short and judged, by the guide
+            or else by its points and pips; 0 plays to the end of the round.
         exact: Worlds whose hands together hold no more tiles than this are solved instead (two
             sides).
         voids: Whether worlds obey what is known of the other seats; without, it plays worse.
@@ -152,13 +161,23 @@ class SearchPlayer:
         self,
         worlds: int | None = None,
         playouts: str = "tactician",
+        guide: str = "",
+        weight: int = 40,
         depth: int = 0,
         exact: int = 0,
         voids: bool = True,
         ms: int | None = None,
         threads: int | None = None,
     ) -> None:
-        playouts = one_of("playouts", playouts, KINDS)
+        kind, _, path = playouts.partition(":") if isinstance(playouts, str) else ("", "", "")
+        if kind == "tiny" and path:
+            self._nets = load_net(path)[0], no_net()
+        else:
+            kind = one_of("playouts", playouts, [*KINDS, "tiny:PATH"])
+            self._nets = no_net(), no_net()
+        if guide:
+            self._nets = self._nets[0], load_net(guide)[0]
+        self._weight = whole("weight", weight, 0, 1_000_000)
         if not isinstance(voids, bool):
             raise ValueError(choice("voids", voids, "yes or no"))
         if ms is not None and worlds is not None:
@@ -171,8 +190,9 @@ class SearchPlayer:
         self.threads = whole("threads", threads, 1, 1024)
         depth = whole("depth", depth, 0, 1000)
         self._voids = voids
-        self._how = KINDS[playouts], depth or -1, whole("exact", exact, 0, 28)
+        self._how = KINDS.get(kind, NETWORK), depth or -1, whole("exact", exact, 0, 28)
         shown = [f"worlds={worlds}" if ms is None else f"ms={ms}", f"playouts={playouts}"]
+        shown += [f"guide={guide}"] * bool(guide) + [f"weight={weight}"] * (weight != 40)
         shown += [f"depth={depth}"] * (depth > 0) + [f"exact={exact}"] * (exact > 0)
         shown += ["voids=no"] * (not voids)
         self.name = f"search:{','.join(shown)}"
@@ -181,7 +201,9 @@ class SearchPlayer:
     def _room(self, n: int) -> list[Room]:
         """Room for each thread, under rules of ``n`` actions."""
         if n not in self._rooms:
-            self._rooms[n] = [new_room(n, SLOTS, POSITIONS) for _ in range(self.threads)]
+            self._rooms[n] = [
+                new_room(n, SLOTS, POSITIONS, *self._nets) for _ in range(self.threads)
+            ]
         return self._rooms[n]
 
     def __getstate__(self) -> dict[str, Any]:
@@ -204,6 +226,7 @@ class SearchPlayer:
                 rooms[slice_],
                 kind,
                 self._voids,
+                self._weight,
                 depth,
                 exact,
                 self.worlds,
@@ -225,7 +248,7 @@ class SearchPlayer:
 
     def _compile(self, records: NDArray[Any], rules: NDArray[Any], room: Room) -> None:
         """Compile before threads start, and before anybody looks at the clock."""
-        start(records, 0, rules, self._voids, room)
+        start(records, 0, rules, self._voids, self._weight, room)
         more(room, rules, 0, *self._how, np.uint64(0), 0, 0)
 
     def _think(
@@ -233,7 +256,7 @@ class SearchPlayer:
     ) -> tuple[int, int, float]:
         """Look into one decision: candidates, how it was made, seconds."""
         began = time.perf_counter()
-        n, how = start(records, k, rules, self._voids, room)
+        n, how = start(records, k, rules, self._voids, self._weight, room)
         number = 0
         while how == UNKNOWN:
             last = number + LAP if self.time_bounded else self.worlds

@@ -128,18 +128,25 @@ def none_of(some, before, can, held):  # type: ignore[no-untyped-def]
 
 
 @jit
-def prospects(t, r, weights, hand, near, far, bases):  # type: ignore[no-untyped-def]
-    """What the scores that the layout offers are worth, taken by oneself or by the next two seats.
-
-    ``hand`` are the tiles of the seat that looks; ``near`` and ``far`` those that the next seat and
-    the one after it can hold; ``bases`` is scratch, one for each end.
-    """
+def write_bases(t, bases):  # type: ignore[no-untyped-def]
+    """Write what the layout counts without the pips laid at each end; the most it can come to."""
     most = 0
     for end in range(i64(t["ends"])):
         value = i64(t["value"][end])
         base = total_after(t, DOUBLE_OF[value], end) - 2 * value
         most = max(most, base + max(6, 2 * value))
         bases[end] = base
+    return most
+
+
+@jit
+def prospects(t, r, hand, near, far, bases):  # type: ignore[no-untyped-def]
+    """What the layout offers: the own best score, and those expected of the next two seats.
+
+    ``hand`` are the tiles of the seat that looks; ``near`` and ``far`` those that the next seat and
+    the one after it can hold; ``bases`` is scratch, one for each end.
+    """
+    most = write_bases(t, bases)
     next_seat = seat_after(r, i64(t["turn"]))
     near_held = i64(t["held"][next_seat])
     far_held = i64(t["held"][seat_after(r, next_seat)])
@@ -150,7 +157,9 @@ def prospects(t, r, weights, hand, near, far, bases):  # type: ignore[no-untyped
     near_known = 0
     far_known = 0
     known = 0
-    worth = 0.0
+    own = 0
+    reply = 0.0
+    later = 0.0
     for total in BOTH if r["points"][3] else FIVES:
         if total > most:
             continue
@@ -160,21 +169,21 @@ def prospects(t, r, weights, hand, near, far, bases):  # type: ignore[no-untyped
         known |= tiles
         points = i64(r["points"][total])
         if hand & tiles:
-            worth += weights[NEXT] * points
+            own = points
             hand = 0
         some = popcount(tiles & near)
         if some:
             after = near_none * none_of(some, near_known, near_can, near_held)
-            worth -= weights[REPLY] * points * (near_none - after)
+            reply += points * (near_none - after)
             near_none = after
             near_known += some
         some = popcount(tiles & far)
         if some:
             after = far_none * none_of(some, far_known, far_can, far_held)
-            worth -= weights[LATER] * points * (far_none - after)
+            later += points * (far_none - after)
             far_none = after
             far_known += some
-    return worth
+    return own, reply, later
 
 
 @jit
@@ -200,7 +209,8 @@ def worth(t, r, weights, action, near, far, rest):  # type: ignore[no-untyped-de
     total += weights[MOVES] * popcount(hand & fits)
     held = i64(t["held"][seat_after(r, i64(t["turn"]))])
     total += weights[STUCK] * none_of(popcount(near & fits), 0, popcount(near), held)
-    total += prospects(t, r, weights, hand, near, far, rest[KEPT + 16 :])
+    own, reply, later = prospects(t, r, hand, near, far, rest[KEPT + 16 :])
+    total += weights[NEXT] * own - weights[REPLY] * reply - weights[LATER] * later
     take_back(t, tile, end, rest)
     return total
 

@@ -1,0 +1,39 @@
+"""A learner against a frozen player: what it wins, and what is refused."""
+
+import pytest
+
+pytest.importorskip("torch")
+
+from fives_env.players import checkpoint
+from training import best_response
+from training.best_response import Settings
+
+
+def test_wins_from_greedy_what_can_be_won_in_a_moment(tmp_path):
+    """And against a network it begins with that network's weights."""
+    settings = Settings(
+        player="greedy", folder=str(tmp_path / "a"), total_decisions=512 * 60, pairs=300
+    )
+    assert best_response.answer(settings)["low"] > 10
+    assert "against greedy" in (tmp_path / "a" / "result.txt").read_text()
+    answer = Settings(
+        player=f"network:{tmp_path / 'a'}", folder=str(tmp_path / "b"), total_decisions=512, pairs=9
+    )
+    assert answer.for_learner().start == str(tmp_path / "a")
+    assert best_response.answer(answer)["b"] == f"network:{tmp_path / 'a'}"
+    one, two = (checkpoint.load(tmp_path / name)[0]["planes"] for name in "ab")
+    assert 0 < abs(one - two).max() < 0.05
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--player", "search"], "player is 'search', but must be one of 'random', 'greedy', "),
+        (["--player", "network:none"], "checkpoint is 'none', but must be a folder"),
+        (["--pairs", "1"], "pairs is 1, but must be at least 2."),
+    ],
+)
+def test_refusals(capsys, arguments, said):
+    assert best_response.main(arguments) == 2
+    text = capsys.readouterr().err.strip()
+    assert said in text and text.endswith(".")

@@ -1,0 +1,113 @@
+"""How much can be won from a player: a learner trained against it, frozen, and what it wins then.
+
+The margin is a lower bound on what the best answer to the player wins. The learner begins with the
+player's own weights, where it has any of the right kind; it sits on one side of each table, the
+player on the others, and its actions are judged by play-outs against the player::
+
+    python -m training.best_response --player tactician
+    python -m training.best_response --player network:duel --total-decisions 5000000
+"""
+
+import dataclasses
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import tyro
+
+from fives_env.arena import evaluate
+from fives_env.errors import choice
+from fives_env.players.compiled import KINDS
+from fives_env.players.valuing import load_net
+from training import distill
+from training.runs import HouseRules, as_yaml, limit, make_folder, origin
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Whom to answer, and for how long.
+
+    Attributes:
+        player: random, greedy, tactician, or network:PATH with a network of values.
+        folder: Where the learner goes; runs/best_response unless given.
+        start: Checkpoint that the learner begins with; the player's own unless given.
+        rules: House rules.
+        seed: Seed of deals, weights and choices; the match has a seed of its own.
+        threads: Threads that play and learn.
+        total_decisions: Decisions of the learner after which training ends.
+        learning_rate: Adam's step size at the start; it falls evenly to a twentieth.
+        pairs: Pairs of the match at the end.
+    """
+
+    player: str = "tactician"
+    folder: str = "runs/best_response"
+    start: str = ""
+    rules: HouseRules = HouseRules()  # noqa: RUF009
+    seed: int = 0
+    threads: int = 2
+    total_decisions: int = 2_000_000
+    learning_rate: float = 0.003
+    pairs: int = 10_000
+
+    def for_learner(self) -> distill.Settings:
+        """The learner's own settings.
+
+        Raises:
+            ValueError: The player is none that can be answered.
+        """
+        limit(self, "pairs", 2, 10**9)
+        kind, _, path = self.player.partition(":")
+        if self.player not in KINDS and not (kind == "network" and path):
+            raise ValueError(choice("player", self.player, [*KINDS, "network:PATH"]))
+        shape: dict[str, Any] = {}
+        start = self.start or path
+        if start:
+            net, card = load_net(start)
+            shape = {"hidden": tuple(card["hidden"]), "planes": len(net.planes) > 0}
+        shared = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+        del shared["player"], shared["pairs"]
+        return distill.Settings(
+            **shared | shape | {"start": start},
+            playouts=f"tiny:{path}" if path else self.player,
+            versus=True,
+            matches=0,
+        )
+
+
+def answer(settings: Settings) -> dict[str, Any]:
+    """Train, then play the match; its result.
+
+    Raises:
+        ValueError: The settings cannot be trained with.
+    """
+    learner = settings.for_learner()
+    learner.check()
+    folder = make_folder(learner, "", as_yaml(learner, origin()["versions"]))
+    print(distill.train(learner, folder))
+    result = evaluate(
+        f"network:{folder}",
+        settings.player,
+        rules=learner.table_rules,
+        pairs=settings.pairs,
+        seed=settings.seed + 2**40,
+    )
+    print(result)
+    (Path(folder) / "result.txt").write_text(f"{result}\n")
+    return result.to_dict()
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Read the settings, train and play; 2 if the settings are refused."""
+    settings = tyro.cli(Settings, args=arguments, prog="python -m training.best_response")
+    try:
+        answer(settings)
+    except (ValueError, OSError) as error:
+        print(error, file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

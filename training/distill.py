@@ -1,0 +1,411 @@
+"""Values of actions by regression on play-outs, from top to bottom in one file.
+
+A network of values (:mod:`fives_env.players.values`) plays every seat of many tables. At each
+decision *all* legal actions are tried on the true hidden state, on common luck, and played out by a
+player that is fast: first the tactician, later the network itself. The network learns what each
+action brought. It never sees what is hidden, so it learns the mean over what may be.
+
+* *Apart.* The loss weighs the differences between the actions of a decision, which are all that
+  play depends on, apart from what they have in common, which is mostly luck.
+* *Averages.* What plays, judges and is saved is a running average of the weights.
+* *Itself.* From the share ``alone`` of the run on, the network plays out by itself, for ``turns``
+  decisions, and judges the position that they lead to.
+* *A teacher.* With ``teacher`` the targets are another network's values: a large network distilled
+  into one small enough to play out the worlds of a search.
+
+A run that was stopped, in whatever way, goes on when the same command is given again, and ends with
+the same weights to the bit::
+
+    python -m training.distill --config configs/duel.yaml
+    python -m training.distill --help
+"""
+
+import dataclasses
+import math
+import sys
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import safetensors.numpy
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from fives_env.engine import batch, state
+from fives_env.errors import choice
+from fives_env.players import checkpoint
+from fives_env.players.compiled import KINDS
+from fives_env.players.features import NAMES, PLANES, SCALARS, TILE
+from fives_env.players.playouts import NETWORK
+from fives_env.players.values import UNIT, Net, net_of, new_desk, no_net, shapes
+from fives_env.players.valuing import load_net
+from fives_env.rules import Rules
+from training import labels
+from training.runs import (
+    STATE,
+    HouseRules,
+    Log,
+    as_yaml,
+    limit,
+    make_folder,
+    match,
+    origin,
+    parse,
+    rules_of,
+    told,
+)
+
+NAME = "training.distill"
+
+# ---------------------------------------------------------------------------------------- settings
+
+
+@dataclass(frozen=True)
+class Settings:
+    """A run's settings: the defaults, then those in the file of --config, then the command line's.
+
+    Attributes:
+        config: YAML file with any of the settings below.
+        folder: Where the run writes; runs/NAME after NAME.yaml unless given. A run with the same
+            settings that was stopped there goes on; another one is moved aside.
+        rules: House rules.
+        seed: Seed of deals, weights and choices; the same seed and threads give the same weights.
+        threads: Threads that play and learn, each on its share of the tables.
+        total_decisions: Decisions with a choice, of all seats together, after which training ends.
+        tables: Tables played at once; each gives one decision to a gradient step.
+        hidden: Units of the two hidden layers.
+        planes: Whether the network sees tile by tile, or only the scalars (small and fast).
+        start: Checkpoint whose weights to begin with.
+        teacher: Checkpoint whose values to learn instead of play-outs.
+        playouts: Who plays out: random, greedy, tactician, or tiny:PATH.
+        versus: Whether that player also sits on all sides but one, and the network learns to beat
+            it: see training.best_response.
+        alone: Share of the run after which the network plays out by itself; 1 for never.
+        turns: Decisions that it plays out then, before it judges the position reached.
+        heat: Points by which actions may differ and yet both be played.
+        learning_rate: Adam's step size at the start; it falls evenly to a twentieth.
+        common: Weight of what the actions of a decision have in common.
+        average: Share of the running average that stays at a step.
+        steps: Gradient steps between two lines of the log; the state is saved then.
+        matches: Matches against greedy and the tactician over the run, the last at its end.
+        pairs: Pairs in each match.
+    """
+
+    config: str = ""
+    folder: str = ""
+    rules: HouseRules = HouseRules()  # noqa: RUF009
+    seed: int = 0
+    threads: int = 2
+    total_decisions: int = 10_000_000
+    tables: int = 512
+    hidden: tuple[int, int] = (128, 32)
+    planes: bool = True
+    start: str = ""
+    teacher: str = ""
+    playouts: str = "tactician"
+    versus: bool = False
+    alone: float = 1.0
+    turns: int = 1
+    heat: float = 2.0
+    learning_rate: float = 0.005
+    common: float = 1.0
+    average: float = 0.998
+    steps: int = 100
+    matches: int = 5
+    pairs: int = 2000
+
+    def check(self) -> None:
+        """Refuse, with a ValueError, what cannot be trained with."""
+        limit(self, "seed matches learning_rate common turns heat", 0, math.inf)
+        limit(self, "threads total_decisions tables steps", 1, math.inf)
+        limit(self, "alone average", 0, 1)
+        limit(self, "pairs", 2, math.inf)
+        if len(self.hidden) != 2 or min(self.hidden) < 1:
+            raise ValueError(choice("hidden", self.hidden, "two numbers of units, from 1"))
+        if self.tables % self.threads:
+            raise ValueError(choice("tables", self.tables, f"a multiple of threads={self.threads}"))
+        if self.playouts not in KINDS and not self.playouts.startswith("tiny:"):
+            raise ValueError(choice("playouts", self.playouts, [*KINDS, "tiny:PATH"]))
+        for path in (self.start, self.teacher, self.playouts.partition(":")[2]):
+            if path:
+                load_net(path)
+        _ = self.table_rules  # refuses rules that cannot be played together
+
+    @property
+    def table_rules(self) -> Rules:
+        """The rules of every table."""
+        return rules_of(self.rules)
+
+    @property
+    def all_steps(self) -> int:
+        """Gradient steps of the whole run."""
+        return -(-self.total_decisions // self.tables)
+
+
+# ------------------------------------------------------------------------------------- the network
+
+
+class Network(nn.Module):
+    """The network of :mod:`fives_env.players.values` in torch, weights of the same names.
+
+    Of itself, it likes points and dislikes the reply that they invite.
+    """
+
+    def __init__(self, planes: bool, hidden: tuple[int, int]) -> None:
+        super().__init__()
+        # Some forty columns of a decision are not 0.
+        inputs = {"planes": 40, "scalars": 40, "second": hidden[0], "last": 100 * hidden[1]}
+        for name, shape in shapes(planes, *hidden).items():
+            spread = (2 / inputs[name]) ** 0.5 if name in inputs else 0.0
+            self.register_parameter(name, nn.Parameter(spread * torch.randn(shape)))
+        with torch.no_grad():
+            self.straight[NAMES.index("points")] = 5 / UNIT
+            self.straight[NAMES.index("reply")] = -4 / UNIT
+
+    @property
+    def trained(self) -> list[nn.Parameter]:
+        """The weights that there are: a network of scalars only has no planes."""
+        return [weight for weight in self.parameters() if len(weight)]
+
+    def forward(self, shared: Tensor, planes: Tensor, scalars: Tensor, owner: Tensor) -> Tensor:
+        """Values in units of ``UNIT`` points, (actions,).
+
+        Args:
+            shared: Planes of each decision, (decisions, TILE).
+            planes: Planes of each action, (actions, PLANES - TILE).
+            scalars: Its scalars, (actions, SCALARS).
+            owner: Its decision, int64, (actions,).
+        """
+        x = torch.addmm(self.bias, scalars, self.scalars)
+        if len(self.planes):
+            x = x + planes @ self.planes[TILE:] + (shared @ self.planes[:TILE])[owner]
+        x = torch.relu(torch.addmm(self.second_bias, torch.relu(x), self.second))
+        return x @ self.last + scalars @ self.straight + self.offset
+
+
+# ----------------------------------------------------------------------------- playing and learning
+
+
+class Worker:
+    """One thread's tables, a decision of each with its targets, and gradients."""
+
+    def __init__(self, settings: Settings, number: int, net: Net, player: Net) -> None:
+        rules = settings.table_rules
+        n = settings.tables // settings.threads
+        self.rules = rules.record(episode="round")
+        self.tables, self.copy = state.new_tables(n), state.new_tables(1)
+        seeds = np.random.SeedSequence([settings.seed, number]).generate_state(n, np.uint64)
+        batch.reset(self.tables, self.rules, seeds >> np.uint64(1), 0, 0, n)
+        self.player, self.desks = player, (new_desk(net), new_desk(player))
+        columns = (TILE, PLANES - TILE) if settings.planes else (0, 0)
+        most = n * 28 * min(rules.n_ends, 8)
+        self.rows = np.zeros((2, rules.n_actions), np.int32)
+        self.shared = np.zeros((n, columns[0]), np.float32)
+        self.planes = np.zeros((most, columns[1]), np.float32)
+        self.scalars = np.zeros((most, SCALARS), np.float32)
+        self.owner = np.zeros(most, np.int64)
+        self.targets, self.slope = np.zeros((2, most), np.float32)
+        self.starts = np.zeros(n + 1, np.int64)
+        self.common = settings.common
+
+    def gather(
+        self, net: Net, player: Net, kind: int, versus: bool, turns: int, heat: float, key: int
+    ) -> int:
+        """Fill in a decision of each table; how many actions there are."""
+        desk, other = self.desks if player is self.player else (self.desks[0], self.desks[0])
+        return int(
+            labels.gather(
+                self.tables, self.copy, self.rules, net, desk, kind, player, other, versus, turns,
+                heat, np.uint64(key), batch.NO_EVENTS, *self.rows, self.shared, self.planes,
+                self.scalars, self.owner, self.targets, self.starts,
+            )
+        )  # fmt: skip
+
+    def gradient(self, network: Network, m: int) -> tuple[Sequence[Tensor], NDArray[np.float64]]:
+        """Gradients of the loss over the decisions gathered, and what FIGURES names."""
+        inputs = (self.shared, self.planes[:m], self.scalars[:m], self.owner[:m])
+        q = network(*map(torch.from_numpy, inputs))
+        values = q.detach().numpy() * np.float32(UNIT)
+        figures = labels.slopes(values, self.targets, self.starts, self.common, self.slope)
+        slope = torch.from_numpy(self.slope[:m]) / UNIT
+        return torch.autograd.grad(q, network.trained, slope), np.array(figures)
+
+
+#: What is logged: mean square error apart from the mean of a decision's actions, that of the mean,
+#: and the share of decisions in which the action preferred turned out best.
+FIGURES = ("apart", "together", "agree")
+
+
+class Learner:
+    """The network, its average, its optimiser, and the threads that play and learn."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings, self.step = settings, 0
+        # One thread for each worker: torch's own are slower on networks this small.
+        torch.set_num_threads(1)
+        torch.manual_seed(settings.seed)
+        self.network = Network(settings.planes, settings.hidden)
+        self.weights = dict(self.network.named_parameters())
+        if settings.start:
+            for name, weight in load_net(settings.start)[0]._asdict().items():
+                self.weights[name].data.copy_(torch.from_numpy(weight))
+        self.average = {name: w.detach().clone() for name, w in self.weights.items()}
+        self.optimizer = torch.optim.Adam(self.network.trained, fused=True)
+        self.kind, self.player = KINDS.get(settings.playouts, NETWORK), no_net()
+        if settings.teacher:
+            self.kind, self.player = labels.TEACHER, load_net(settings.teacher)[0]
+        elif self.kind == NETWORK:
+            self.player = load_net(settings.playouts.partition(":")[2])[0]
+        net = self.net
+        self.workers = [Worker(settings, k, net, self.player) for k in range(settings.threads)]
+        self.pool = ThreadPoolExecutor(
+            settings.threads, initializer=torch.set_num_threads, initargs=(1,)
+        )
+
+    @property
+    def net(self) -> Net:
+        """The average as the kernels take it."""
+        return net_of({name: w.numpy().copy() for name, w in self.average.items()})
+
+    def learn(self) -> NDArray[np.float64]:
+        """One gradient step; what FIGURES names."""
+        s = self.settings
+        fraction = self.step / s.all_steps
+        net = self.net
+        how = (net, net, NETWORK, False, s.turns)
+        if fraction < s.alone or s.versus or self.kind == labels.TEACHER:
+            how = (net, self.player, self.kind, s.versus, -1)
+
+        def job(k: int) -> tuple[Sequence[Tensor], NDArray[np.float64]]:
+            worker = self.workers[k]
+            m = worker.gather(*how, s.heat, (self.step * s.threads + k) * 2**20 + s.seed)
+            return worker.gradient(self.network, m)
+
+        if self.step == 0:
+            self._compile(how)
+        results = list(self.pool.map(job, range(s.threads)))
+        self.optimizer.param_groups[0]["lr"] = s.learning_rate * (1 - 0.95 * fraction)
+        self._update([gradients for gradients, _ in results])
+        return np.mean([figures for _, figures in results], 0)
+
+    def _compile(self, how: Any) -> None:
+        """Compile before threads start."""
+        Worker(dataclasses.replace(self.settings, tables=2, threads=2), 0, how[0], how[1]).gather(
+            *how, self.settings.heat, 0
+        )
+
+    @torch.no_grad()
+    def _update(self, gradients: Sequence[Sequence[Tensor]]) -> None:
+        """One step of Adam along the mean of the workers' gradients, and of the average."""
+        for weight, *parts in zip(self.network.trained, *gradients, strict=True):
+            weight.grad = sum(parts) / len(parts)
+        self.optimizer.step()
+        self.step += 1
+        stays = min(self.settings.average, self.step / (self.step + 9))
+        for name, weight in self.weights.items():
+            self.average[name].lerp_(weight, 1 - stays)
+
+    def save(self, folder: Path, **about: Any) -> None:
+        """Write the average as a checkpoint."""
+        weights = {name: w.numpy() for name, w in self.average.items()}
+        checkpoint.save(folder, weights, self.settings.table_rules, **about)
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """All that the run needs to go on from here: views, not copies."""
+        found = {"step": np.array([self.step])}
+        for name, weight in self.weights.items():
+            found[f"weight.{name}"] = weight.detach().numpy()
+            found[f"average.{name}"] = self.average[name].numpy()
+            for kind in ("exp_avg", "exp_avg_sq") if len(weight) else ():
+                found[f"{kind}.{name}"] = self.optimizer.state[weight][kind].numpy()
+        for k, worker in enumerate(self.workers):
+            found[f"tables.{k}"] = worker.tables.view(np.uint8)
+        return found
+
+    def store(self, path: Path) -> None:
+        """Write the state of the run beside its place, then rename it."""
+        beside = path.with_name(path.name + ".new")
+        beside.write_bytes(safetensors.numpy.save(self.arrays()))
+        beside.replace(path)
+
+    def restore(self, path: Path) -> None:
+        """Go on from a state that was written."""
+        kept = safetensors.numpy.load(path.read_bytes())
+        self.step = int(kept.pop("step")[0])
+        for weight in self.network.trained:
+            empty = {kind: torch.zeros_like(weight) for kind in ("exp_avg", "exp_avg_sq")}
+            self.optimizer.state[weight] = {"step": torch.tensor(float(self.step)), **empty}
+        for name, array in self.arrays().items():
+            if name != "step":
+                array[...] = kept[name]
+
+
+# -------------------------------------------------------------------------------------------- a run
+
+
+def train(settings: Settings, folder: Path, given: str = "") -> str:
+    """Train, log and save, into a folder that is there; a sentence about how it ended.
+
+    Ctrl-C ends it early; what has been learned is saved then too, and the run can go on later.
+
+    Args:
+        settings: The run's.
+        folder: Its folder.
+        given: The command line's arguments, for the card.
+    """
+    s, kept = settings, folder / STATE
+    command = f"python -m {NAME} {given}".rstrip()
+    about = {"command": command, "settings": dataclasses.asdict(s), "seed": s.seed, **origin()}
+    (folder / "settings.yaml").write_text(as_yaml(s, about["versions"]))
+    learner = Learner(s)
+    if kept.is_file():
+        learner.restore(kept)
+    due = {-(-s.all_steps * k // s.matches) for k in range(1, s.matches + 1)}
+    judged: list[dict[str, Any]] = []
+    with Log(folder, s.all_steps * s.tables, learner.step * s.tables) as log:
+        try:
+            while learner.step < s.all_steps:
+                last = min(s.all_steps, learner.step + s.steps)
+                figures = np.mean([learner.learn() for _ in range(learner.step, last)], 0)
+                row, judged = dict(zip(FIGURES, figures.tolist(), strict=True)), []
+                if due & set(range(last - s.steps + 1, last + 1)):
+                    learner.save(folder, **about)
+                    judged = [match(s, f"network:{folder}", b) for b in ("greedy", "tactician")]
+                    row |= {f"against_{r['b']}": r["margin"] for r in judged}
+                shown = "".join(f", {r['margin']:+.1f} against {r['b']}" for r in judged)
+                log.write(learner.step * s.tables, row, shown or f", agree {row['agree']:.3f}")
+                learner.store(kept)
+        except KeyboardInterrupt:
+            judged = []
+        minutes = log.seconds / 60
+    done = learner.step * s.tables
+    learner.save(folder, **about, decisions=done, minutes=round(minutes, 1), results=judged)
+    how = "Stopped after"
+    if learner.step == s.all_steps:
+        kept.unlink(missing_ok=True)
+        how = "Trained for"
+    return f"{how} {done:,} decisions in {minutes:.1f} minutes: network:{folder}.{told(judged)}"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Read the settings, train, and say how it ended; 2 if the settings are refused."""
+    try:
+        settings = parse(Settings, f"python -m {NAME}", arguments)
+        text = as_yaml(settings, origin()["versions"])
+        folder = make_folder(settings, "distill", text)
+    except (ValueError, OSError) as error:
+        print(error, file=sys.stderr)
+        return 2
+    try:
+        print(train(settings, folder, " ".join(sys.argv[1:] if arguments is None else arguments)))
+    except KeyboardInterrupt:
+        print("Stopped before anything was learned.")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
