@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 
 from fives_env.engine.jit import i64, jit, lowest, popcount
 from fives_env.engine.layout import total_after
-from fives_env.engine.settle import pips_of
+from fives_env.engine.settle import pips_of, seat_after
 from fives_env.engine.state import NOBODY
-from fives_env.engine.turn import seat_after
 from fives_env.players.tactician import (
     BOTH,
     FIVES,
