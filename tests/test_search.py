@@ -13,6 +13,7 @@ from fives_env.players import OPTIONS, make_player, search
 from fives_env.players.endgame import EndgamePlayer, solve
 from fives_env.players.playouts import LAP
 from fives_env.players.search import SearchPlayer, analyse
+from tests.test_endgame import endings
 from tests.test_players import SEATS, positions, views_of
 
 GREEDY = "search:worlds=64,playouts=greedy"
@@ -83,6 +84,50 @@ def test_an_analysis_names_every_action():
             elif len(table.legal) > 1:
                 assert found.visits[found.action] == max(found.visits.values())
         table.play(chance.choice(table.legal))
+
+
+def test_what_is_solved_is_played_best():
+    """Opinion only tells equal values apart."""
+    player, seen = SearchPlayer(worlds=8), 0
+    for table in endings(Rules(), 9, 120, seed=2):
+        found = player.analyse(table)
+        if found.exact:
+            seen += 1
+            assert found.values == solve(table)
+            assert found.values[found.action] == max(found.values.values())
+            record = table.redact(table.turn)
+            assert player.act(views_of(table.rules, record, [1]))[0] == found.action
+    assert seen > 20
+
+
+def test_nothing_is_remembered_from_one_question_to_the_next():
+    """Neither under other rules, nor where the limit of positions bites."""
+    shared, other = SearchPlayer(worlds=8), Rules(out="own", block="own")
+    for table in endings(Rules(), 8, 40, seed=3):
+        shared.analyse(table)
+        again = Table.from_dict(table.to_dict() | {"rules": other.to_dict()})
+        assert shared.analyse(again).values == SearchPlayer(worlds=8).analyse(again).values
+    tables = endings(Rules(), 12, 60, seed=4)
+    records = np.concatenate([table.redact(table.turn) for table in tables])
+    for positions_ in (20, 100, 1000):
+        player = EndgamePlayer(positions=positions_)
+        views = views_of(Rules(), records, range(len(records)))
+        assert (player.act(views) == player.act(views)).all()
+
+
+def test_an_analysis_values_what_is_forced_and_what_is_claimed():
+    table, chance, seen = Table("muggins", seed=2), random.Random(2), set()
+    while len(seen) < 2 and not table.over:
+        found = analyse(table, worlds=16)
+        if len(table.legal) == 1 and table.phase == "play" and found.values[table.legal[0]]:
+            seen.add("forced")
+        if table.phase == "announce" and table.state["pending"][0]:
+            claim, silent = table.legal
+            assert found.values[claim] > found.values[silent] and found.action == claim
+            assert found.visits[claim] == found.visits[silent] == 16
+            seen.add("claimed")
+        table.play(chance.choice(table.legal))
+    assert len(seen) == 2
 
 
 def test_actions_that_are_the_same_are_tried_once():

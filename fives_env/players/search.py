@@ -61,29 +61,34 @@ class Analysis:
     seconds: float
 
 
+#: What is left of an opinion once whole values are known: it tells equal ones apart.
+TIE = 1e-6
 # How a decision is made.
 FORCED, KNOWN, UNKNOWN = range(3)
 
 
 @jit
-def start(records, k, rules, voids, weight, room):  # type: ignore[no-untyped-def]
+def start(records, k, rules, voids, weight, asked, room):  # type: ignore[no-untyped-def]
     """Begin a decision; ``(candidates, how it is made)``.
 
     With something to search for (``UNKNOWN``), worlds are still to be played; what is ``KNOWN`` has
-    been solved; ``FORCED`` leaves nothing to think about.
+    been solved; ``FORCED`` leaves nothing to think about, unless it is ``asked`` for.
     """
     r = rules[0]
     n = begin(records[k], r, voids, weight, room)
     t = room.tables[0]
-    if n == 1:
+    if n == 1 and not asked:
         return n, FORCED
     if t["phase"] != PLAY:
+        if asked:
+            return n, UNKNOWN
         room.candidates[0] = speak_up(t, room.legal)
         return 1, FORCED
     if r["sides"] == 2 and settled(t, r, room.deals) and solve_world(room, r, n, np.uint64(0)):
         for c in range(n):
             room.sums[c] = room.exact[c]
             room.visits[c] = 1
+            room.prior[c] *= TIE
         return n, KNOWN
     return n, UNKNOWN
 
@@ -109,7 +114,7 @@ def decide(  # type: ignore[no-untyped-def]
 ):
     """Actions for the redacted records ``lo`` to ``hi``."""
     for k in range(lo, hi):
-        n, how = start(records, k, rules, voids, weight, room)
+        n, how = start(records, k, rules, voids, weight, False, room)
         if how == UNKNOWN:
             play_worlds(room, rules[0], n, kind, depth, exact, keys[k], 0, worlds)
         chosen[k] = room.candidates[leader(room, n)]
@@ -248,15 +253,21 @@ class SearchPlayer:
 
     def _compile(self, records: NDArray[Any], rules: NDArray[Any], room: Room) -> None:
         """Compile before threads start, and before anybody looks at the clock."""
-        start(records, 0, rules, self._voids, self._weight, room)
+        start(records, 0, rules, self._voids, self._weight, False, room)
         more(room, rules, 0, *self._how, np.uint64(0), 0, 0)
 
     def _think(
-        self, records: NDArray[Any], k: int, rules: NDArray[Any], key: np.uint64, room: Room
+        self,
+        records: NDArray[Any],
+        k: int,
+        rules: NDArray[Any],
+        key: np.uint64,
+        room: Room,
+        asked: bool = False,
     ) -> tuple[int, int, float]:
         """Look into one decision: candidates, how it was made, seconds."""
         began = time.perf_counter()
-        n, how = start(records, k, rules, self._voids, self._weight, room)
+        n, how = start(records, k, rules, self._voids, self._weight, asked, room)
         number = 0
         while how == UNKNOWN:
             last = number + LAP if self.time_bounded else self.worlds
@@ -288,7 +299,7 @@ class SearchPlayer:
         room = self._room(table.rules.n_actions)[0]
         record = table.redact(table.turn)
         self._compile(record, rules, room)
-        n, how, seconds = self._think(record, 0, rules, np.uint64(key), room)
+        n, how, seconds = self._think(record, 0, rules, np.uint64(key), room, asked=True)
         bits = table.rules.n_ends.bit_length() - 1
         values, visits = {}, {}
         for action in table.legal:
@@ -296,6 +307,8 @@ class SearchPlayer:
             values[action] = float(room.sums[c] / max(1, room.visits[c]))
             visits[action] = int(room.visits[c]) if room.candidates[c] == action else 0
         best = int(room.candidates[leader(room, n)])
+        if table.phase != "play":
+            best = int(speak_up(room.tables[0], room.legal))
         return Analysis(best, values, visits, how == KNOWN, seconds)
 
 

@@ -2,7 +2,8 @@
 
 Values are margins still to come: what side 0 will score to the end of the round, settlement
 included, less what side 1 will. Each is found by questions of yes or no (is it at least so much?),
-and what they told about a position is remembered under a hash of all that decides its rest.
+and what they told about a position is remembered under a hash of all that decides its rest: within
+one search, so that no answer depends on what was asked before.
 """
 
 from typing import Any, NamedTuple
@@ -45,7 +46,7 @@ SLOT = np.dtype(
         ("low", "i4"),  # the value is at least this
         ("high", "i4"),  # and at most this
         ("move", "i4"),  # the action that was best
-        ("spare", "i4"),
+        ("search", "i4"),  # number of the search that it belongs to
     ]
 )
 
@@ -58,7 +59,8 @@ class Board(NamedTuple):
         frames: The same positions as ``FRAME``, (DEPTH,).
         moves: Their actions, int32, (DEPTH, n_actions).
         slots: Positions remembered, ``SLOT``, a power of two of them; may be full of others.
-        nodes: Positions looked at, and how many may be; beyond them values are void; int64, (2,).
+        nodes: Positions looked at; how many may be, beyond which values are void; and the number of
+            the search; int64, (3,).
         none: An empty event buffer.
     """
 
@@ -77,7 +79,7 @@ def new_board(n_actions: int, slots: int, most: int) -> Board:
         np.zeros(DEPTH, FRAME),
         np.zeros((DEPTH, n_actions), np.int32),
         np.zeros(slots, SLOT),
-        np.array([0, most], np.int64),
+        np.array([0, most, 0], np.int64),
         np.zeros((0, 5), np.int32),
     )
 
@@ -89,7 +91,7 @@ def lead_of(t):  # type: ignore[no-untyped-def]
 
 
 @jit
-def enter(t, frame, row, slots, r, low, high, salt):  # type: ignore[no-untyped-def]
+def enter(t, frame, row, slots, search, r, low, high, salt):  # type: ignore[no-untyped-def]
     """Begin a position, for a value between ``low`` and ``high``; whether it is known at once."""
     frame["best"] = 0
     if t["phase"] == OVER:
@@ -97,7 +99,7 @@ def enter(t, frame, row, slots, r, low, high, salt):  # type: ignore[no-untyped-
     key = hash_of(t, r, salt)
     slot = slots[i64(key & np.uint64(len(slots) - 1))]
     first = -1
-    if slot["key"] == key:
+    if slot["key"] == key and slot["search"] == search:
         if slot["low"] >= high or slot["low"] == slot["high"]:
             frame["best"] = slot["low"]
             return True
@@ -135,11 +137,12 @@ def take(frame, reached, move):  # type: ignore[no-untyped-def]
 
 
 @jit
-def leave(frame, slots):  # type: ignore[no-untyped-def]
+def leave(frame, slots, search):  # type: ignore[no-untyped-def]
     """Remember what a finished position is worth."""
     slot = slots[i64(frame["key"] & np.uint64(len(slots) - 1))]
-    if slot["key"] != frame["key"]:
+    if slot["key"] != frame["key"] or slot["search"] != search:
         slot["key"] = frame["key"]
+        slot["search"] = search
         slot["low"] = -INFINITE
         slot["high"] = INFINITE
     slot["move"] = frame["move"]
@@ -153,8 +156,9 @@ def leave(frame, slots):  # type: ignore[no-untyped-def]
 def bound(board, r, low, high, salt):  # type: ignore[no-untyped-def]
     """Value of the position at depth 1: exact if between ``low`` and ``high``, else a bound."""
     tables, frames, moves, slots, nodes = board[:5]
+    search = nodes[2]
     d = 1
-    known = enter(tables[1], frames[1], moves[1], slots, r, low, high, salt)
+    known = enter(tables[1], frames[1], moves[1], slots, search, r, low, high, salt)
     while True:
         frame = frames[d]
         if not known and frame["k"] < frame["n"] and frame["at_least"] < frame["at_most"]:
@@ -166,13 +170,13 @@ def bound(board, r, low, high, salt):  # type: ignore[no-untyped-def]
             low = i64(frame["at_least"]) - gain
             high = i64(frame["at_most"]) - gain
             d += 1
-            known = enter(t, frames[d], moves[d], slots, r, low, high, salt)
+            known = enter(t, frames[d], moves[d], slots, search, r, low, high, salt)
             nodes[0] += 1
             if nodes[0] > nodes[1]:
                 return 0
             continue
         if not known:
-            leave(frame, slots)
+            leave(frame, slots, search)
         reached = i64(frame["best"])
         d -= 1
         if d == 0:
@@ -218,6 +222,7 @@ def solve(board, r, actions, n, values):  # type: ignore[no-untyped-def]
     salt = salt_of(tables[0])
     ours = side_of(r, i64(tables[0]["turn"])) == 0
     board.nodes[0] = 0
+    board.nodes[2] = (board.nodes[2] + 1) & 0x7FFFFFFF
     guess = 0
     for k in range(n):
         tables[1] = tables[0]
