@@ -233,8 +233,9 @@ class TestSettings:
         assert distill.main(["--playouts", "deep"]) == 2
         assert "playouts is 'deep'" in capsys.readouterr().err
 
-    @pytest.mark.parametrize("name", ["duel"])
-    def test_files_of_the_repository(self, name):
+    @pytest.mark.parametrize("name", ["duel", "tiny"])
+    def test_files_of_the_repository(self, name, monkeypatch):
+        monkeypatch.chdir(ROOT)
         settings = runs.read_settings(Settings, str(ROOT / "configs" / f"{name}.yaml"))
         settings.check()
         assert settings.table_rules == Rules()
