@@ -245,8 +245,8 @@ class Worker:
         return int(
             labels.gather(
                 self.tables[seating], self.copy, self.rules[seating], net, desk, kind, player,
-                other, versus, turns, heat, np.uint64(key), batch.NO_EVENTS, *self.rows, self.shared, self.planes,
-                self.scalars, self.owner, self.targets, self.starts,
+                other, versus, turns, heat, np.uint64(key), batch.NO_EVENTS, *self.rows,
+                self.shared, self.planes, self.scalars, self.owner, self.targets, self.starts,
             )
         )  # fmt: skip
 
