@@ -57,7 +57,7 @@ class TestLabels:
 
     def gathered(self, learner, kind, turns, net=None):
         worker = learner.workers[0]
-        before = worker.tables.copy()
+        before = worker.tables[0].copy()
         m = worker.gather(learner.net, net or learner.player, kind, False, turns, 2.0, 5)
         return worker, before, m
 
@@ -83,7 +83,7 @@ class TestLabels:
             worker.gather(learner.net, learner.player, 2, True, -1, 2.0, 5)
             m = int(worker.starts[-1])
             assert (worker.targets[:m] == np.round(worker.targets[:m])).all()
-        record = worker.tables["turn"][worker.tables["phase"] == 0]
+        record = worker.tables[0]["turn"][worker.tables[0]["phase"] == 0]
         assert len(record) > 0
 
     def test_a_teachers_values_are_the_networks_own(self, learner):
@@ -116,6 +116,7 @@ class TestRun:
             {"planes": False, "rules": HouseRules(players=3)},
             {"alone": 0.5, "turns": 2, "rules": HouseRules(players=4, teams=True)},
             {"rules": HouseRules(muggins="any")},
+            {"seatings": "3,4,partners", "alone": 0.7},
         ],
     )
     def test_leaves_a_player_and_its_story(self, tmp_path, changes):
@@ -219,6 +220,7 @@ class TestSettings:
             ({"teacher": "none"}, "checkpoint is 'none', but must be a folder"),
             ({"start": "none"}, "checkpoint is 'none', but must be a folder"),
             ({"alone": 2.0}, "alone is 2.0, but must be from 0 to 1."),
+            ({"seatings": "2,5"}, "seatings is '2,5', but must be out of 2, 3, 4, partners."),
             ({"tables": 33}, "tables is 33, but must be a multiple of threads=2."),
             ({"turns": -1}, "turns is -1, but must be at least 0."),
             ({"learning_rate": float("inf")}, "learning_rate is inf, but must be at least 0."),
@@ -233,8 +235,9 @@ class TestSettings:
         assert distill.main(["--playouts", "deep"]) == 2
         assert "playouts is 'deep'" in capsys.readouterr().err
 
-    @pytest.mark.parametrize("name", ["duel"])
-    def test_files_of_the_repository(self, name):
+    @pytest.mark.parametrize("name", ["duel", "tiny", "table"])
+    def test_files_of_the_repository(self, name, monkeypatch):
+        monkeypatch.chdir(ROOT)
         settings = runs.read_settings(Settings, str(ROOT / "configs" / f"{name}.yaml"))
         settings.check()
-        assert settings.table_rules == Rules()
+        assert settings.table_rules == Rules(players=3 if name == "table" else 2)

@@ -297,3 +297,21 @@ class TestSearch:
         with pytest.raises(ValueError) as error:
             make_player(spec)
         assert said in str(error.value) and str(error.value).endswith(".")
+
+
+class TestShipped:
+    @pytest.mark.parametrize(
+        ("name", "opponent", "least"), [("duel", "tactician", 4), ("tiny", "greedy", 14)]
+    )
+    def test_is_as_strong_as_its_card_says(self, name, opponent, least):
+        assert evaluate(f"network:{name}", opponent, pairs=3000, seed=5).low > least
+        said = {result["b"]: result["margin"] for result in checkpoint.load(name)[1]["results"]}
+        assert said[opponent] > least
+
+    def test_lies_in_the_repository_and_is_small(self):
+        for name, most in (("duel", 2**20), ("tiny", 2**15)):
+            assert sum(file.stat().st_size for file in checkpoint.find(name).iterdir()) < most
+
+    def test_guides_a_search(self):
+        spec = "search:worlds=24,playouts=tiny:tiny,guide=duel"
+        assert evaluate(spec, "tactician", pairs=60, seed=2).margin > 3

@@ -63,6 +63,14 @@ NAME = "training.distill"
 
 # ---------------------------------------------------------------------------------------- settings
 
+#: What makes a seating, by its name.
+SEATINGS: dict[str, dict[str, Any]] = {
+    "2": {"players": 2},
+    "3": {"players": 3},
+    "4": {"players": 4},
+    "partners": {"players": 4, "teams": True},
+}
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -73,6 +81,8 @@ class Settings:
         folder: Where the run writes; runs/NAME after NAME.yaml unless given. A run with the same
             settings that was stopped there goes on; another one is moved aside.
         rules: House rules.
+        seatings: Some of 2, 3, 4 and partners, with commas between, that take turns from step to
+            step instead of the rules' own.
         seed: Seed of deals, weights and choices; the same seed and threads give the same weights.
         threads: Threads that play and learn, each on its share of the tables.
         total_decisions: Decisions with a choice, of all seats together, after which training ends.
@@ -98,6 +108,7 @@ class Settings:
     config: str = ""
     folder: str = ""
     rules: HouseRules = HouseRules()  # noqa: RUF009
+    seatings: str = ""
     seed: int = 0
     threads: int = 2
     total_decisions: int = 10_000_000
@@ -133,12 +144,23 @@ class Settings:
         for path in (self.start, self.teacher, self.playouts.partition(":")[2]):
             if path:
                 load_net(path)
-        _ = self.table_rules  # refuses rules that cannot be played together
+        for name in self.seatings.split(",") if self.seatings else ():
+            if name not in SEATINGS:
+                raise ValueError(choice("seatings", self.seatings, f"out of {', '.join(SEATINGS)}"))
+        _ = self.all_rules  # refuses rules that cannot be played together
+
+    @property
+    def all_rules(self) -> list[Rules]:
+        """The rules of each seating."""
+        if not self.seatings:
+            return [rules_of(self.rules)]
+        seatings = [SEATINGS[name] for name in self.seatings.split(",")]
+        return [rules_of(dataclasses.replace(self.rules, **seats)) for seats in seatings]
 
     @property
     def table_rules(self) -> Rules:
-        """The rules of every table."""
-        return rules_of(self.rules)
+        """The rules of the first seating, under which matches are played."""
+        return self.all_rules[0]
 
     @property
     def all_steps(self) -> int:
@@ -196,10 +218,12 @@ class Worker:
     def __init__(self, settings: Settings, number: int, net: Net, player: Net) -> None:
         rules = settings.table_rules
         n = settings.tables // settings.threads
-        self.rules = rules.record(episode="round")
-        self.tables, self.copy = state.new_tables(n), state.new_tables(1)
+        self.rules = [seating.record(episode="round") for seating in settings.all_rules]
+        self.tables = [state.new_tables(n) for _ in self.rules]
+        self.copy = state.new_tables(1)
         seeds = np.random.SeedSequence([settings.seed, number]).generate_state(n, np.uint64)
-        batch.reset(self.tables, self.rules, seeds >> np.uint64(1), 0, 0, n)
+        for tables, record in zip(self.tables, self.rules, strict=True):
+            batch.reset(tables, record, seeds >> np.uint64(1), 0, 0, n)
         self.player, self.desks = player, (new_desk(net), new_desk(player))
         columns = (TILE, PLANES - TILE) if settings.planes else (0, 0)
         most = n * 28 * min(rules.n_ends, 8)
@@ -213,15 +237,16 @@ class Worker:
         self.common = settings.common
 
     def gather(
-        self, net: Net, player: Net, kind: int, versus: bool, turns: int, heat: float, key: int
-    ) -> int:
-        """Fill in a decision of each table; how many actions there are."""
+        self, net: Net, player: Net, kind: int, versus: bool, turns: int, heat: float, key: int,
+        seating: int = 0,
+    ) -> int:  # fmt: skip
+        """Fill in a decision of each table of a seating; how many actions there are."""
         desk, other = self.desks if player is self.player else (self.desks[0], self.desks[0])
         return int(
             labels.gather(
-                self.tables, self.copy, self.rules, net, desk, kind, player, other, versus, turns,
-                heat, np.uint64(key), batch.NO_EVENTS, *self.rows, self.shared, self.planes,
-                self.scalars, self.owner, self.targets, self.starts,
+                self.tables[seating], self.copy, self.rules[seating], net, desk, kind, player,
+                other, versus, turns, heat, np.uint64(key), batch.NO_EVENTS, *self.rows,
+                self.shared, self.planes, self.scalars, self.owner, self.targets, self.starts,
             )
         )  # fmt: skip
 
@@ -282,7 +307,8 @@ class Learner:
 
         def job(k: int) -> tuple[Sequence[Tensor], NDArray[np.float64]]:
             worker = self.workers[k]
-            m = worker.gather(*how, s.heat, (self.step * s.threads + k) * 2**20 + s.seed)
+            key = (self.step * s.threads + k) * 2**20 + s.seed
+            m = worker.gather(*how, s.heat, key, self.step % len(worker.rules))
             return worker.gradient(self.network, m)
 
         if self.step == 0:
@@ -312,7 +338,9 @@ class Learner:
     def save(self, folder: Path, **about: Any) -> None:
         """Write the average as a checkpoint."""
         weights = {name: w.numpy() for name, w in self.average.items()}
-        checkpoint.save(folder, weights, self.settings.table_rules, **about)
+        first, *others = self.settings.all_rules
+        also = {"also": [rules.to_dict() for rules in others]} if others else {}
+        checkpoint.save(folder, weights, first, **also, **about)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """All that the run needs to go on from here: views, not copies."""
@@ -323,7 +351,8 @@ class Learner:
             for kind in ("exp_avg", "exp_avg_sq") if len(weight) else ():
                 found[f"{kind}.{name}"] = self.optimizer.state[weight][kind].numpy()
         for k, worker in enumerate(self.workers):
-            found[f"tables.{k}"] = worker.tables.view(np.uint8)
+            for seating, tables in enumerate(worker.tables):
+                found[f"tables.{k}.{seating}"] = tables.view(np.uint8)
         return found
 
     def store(self, path: Path) -> None:
