@@ -309,8 +309,15 @@ class TestShipped:
         assert said[opponent] > least
 
     def test_lies_in_the_repository_and_is_small(self):
-        for name, most in (("duel", 2**20), ("tiny", 2**15)):
+        for name, most in (("duel", 2**20), ("table", 2**20), ("tiny", 2**15)):
             assert sum(file.stat().st_size for file in checkpoint.find(name).iterdir()) < most
+
+    @pytest.mark.parametrize("options", SEATS[1:])
+    def test_table_is_for_three_four_and_partners(self, options):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            result = evaluate("network:table", "tactician", pairs=1500, seed=3, **options)
+        assert result.low > 0
 
     def test_guides_a_search(self):
         spec = "search:worlds=24,playouts=tiny:tiny,guide=duel"

@@ -257,10 +257,11 @@ def _write(path: Path, data: bytes) -> None:
 
 def _readme(folder: Path, rules: Rules, card: Mapping[str, Any]) -> str:
     results = "".join(
-        f"- against {r['b']}: {r['margin']:+.2f} points a round, 95 % interval {r['low']:+.2f} to "
-        f"{r['high']:+.2f}, {r['pairs']} pairs\n"
+        f"- against {r['b']}{_where(rules, r)}: {r['margin']:+.2f} points a round, "
+        f"95 % interval {r['low']:+.2f} to {r['high']:+.2f}, {r['pairs']} pairs\n"
         for r in card.get("results", ())
     )
+    also = "".join(f" and `{Rules(**others)!r}`" for others in card.get("also", ()))
     made = ""
     if "command" in card:
         made = f"Made by\n\n    {card['command']}\n\n"
@@ -272,7 +273,13 @@ def _readme(folder: Path, rules: Rules, card: Mapping[str, Any]) -> str:
     return (
         f"# {folder.name}\n\n"
         f"A player of the domino game All Fives: a network with hidden layers of {card['hidden']}\n"
-        f"units, trained for `{rules!r}`. `{CARD}` says more about it.\n\n{made}"
+        f"units, trained for `{rules!r}`{also}.\n`{CARD}` says more about it.\n\n{made}"
         f"{results or 'It has not been judged yet.' + chr(10)}"
         f"\n    fives evaluate network:{folder.as_posix()} greedy\n"
     )
+
+
+def _where(rules: Rules, result: Mapping[str, Any]) -> str:
+    """Under which rules a result was found, if others than a checkpoint's own."""
+    found = result.get("rules", repr(rules))
+    return "" if found == repr(rules) else f" under `{found}`"
