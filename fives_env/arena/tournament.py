@@ -1,6 +1,7 @@
 """Tournaments: all meetings of a plan, that go on where they were interrupted."""
 
 from collections.abc import Callable, Iterator
+from math import isfinite
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -204,7 +205,7 @@ def _summary(found: Standing) -> dict[str, Any]:
 
     def rounded(value: Any) -> Any:
         if isinstance(value, float):
-            return round(value, 4)
+            return round(value, 4) if isfinite(value) else None  # JSON has no infinite numbers
         return [rounded(one) for one in value] if isinstance(value, list | tuple) else value
 
     return {
