@@ -7,18 +7,22 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from fives_env import Rules
-from fives_env.arena import jobs
+from fives_env.arena import charts, jobs
 from fives_env.arena.plan import plan_of, read_plan
 from fives_env.arena.ratings import SCALE, cycles, orders_of, ratings
 from fives_env.arena.results import locked, read_lines, read_times, times_file
+from fives_env.arena.standing import Standing
+from fives_env.arena.statistics import elo_interval, share_of
 from fives_env.arena.tournament import read_results, steps, tournament
 from fives_env.cli import main
+from fives_env.flags import json_of
 from fives_env.records import check
 from fives_env.replay import replay
 
@@ -317,6 +321,32 @@ def test_ties_and_shut_outs():
     assert 500 < ratings([shut_out], 2, 0)[1].value < 2000
 
 
+def shut_out(winner, loser, blocks=50):
+    return orders_of((loser, winner), np.broadcast_to([0, 9], (blocks, 2, 2)))
+
+
+def test_a_rating_that_nothing_bounds_is_open():
+    """Every resample of a shut-out is alike; a share that Wilson bounds is about as wide."""
+    bounds = elo_interval(share_of(np.ones((50, 2))))
+    _, found = ratings([shut_out(1, 0)], 2, 0)
+    assert found.high == bounds.high == np.inf
+    assert 0.9 * bounds.low < found.low < 1.4 * bounds.low < found.value
+    _, other = ratings([shut_out(0, 1)], 2, 0)
+    assert other == pytest.approx((-found.value, -np.inf, -found.low), abs=0.1)
+    scores = np.broadcast_to([0, 9], (200, 2, 2)).copy()
+    scores[3, 0] = 9, 0
+    _, once = ratings([orders_of((0, 1), scores)], 2, 0)
+    assert once.low < once.value < once.high and 700 < once.high - once.low < 2000
+
+
+def test_a_rating_goes_through_others_to_the_anchor():
+    found = ratings([shut_out(1, 0), shut_out(2, 1)], 4, 0)
+    assert found[1].low < found[2].low and found[2].high == np.inf and found[3] is None
+    assert ratings([shut_out(1, 0), shut_out(1, 2)], 3, 0)[2] is None
+    standing = Standing([], [], found, [])
+    assert standing.order() == [2, 1, 0, 3]
+
+
 def test_cycles_are_named():
     beats = np.zeros((4, 4), bool)
     beats[0, 1] = beats[1, 2] = beats[2, 0] = beats[0, 3] = True
@@ -325,6 +355,18 @@ def test_cycles_are_named():
     beats[2, 3] = beats[3, 0] = True
     beats[0, 3] = False
     assert cycles(beats) == [(0, 1, 2, 3)]
+
+
+def test_shut_outs_are_shown_and_written_as_json(tmp_path, capsys):
+    pytest.importorskip("matplotlib")
+    players = ["random", "endgame"]
+    plan = plan_file(tmp_path, unit="game", players=players, blocks=4)
+    path = tmp_path / "r.jsonl"
+    tournament(read_plan(plan))
+    assert main(["tournament", plan]) == 0 and ">+" in capsys.readouterr().out
+    (*_, last) = path.read_text().splitlines()
+    assert json.loads(last, parse_constant=pytest.fail)["result"][0]["ratings"][1][2] is None
+    assert main(["report", str(path)]) == 0 and "&gt;+" in (tmp_path / "r.html").read_text()
 
 
 # --- ladder, power, report ------------------------------------------------------------------------
@@ -363,6 +405,20 @@ def test_power_says_how_many_rounds(capsys):
         (["evaluate", "greedy", "random", "--games", "1"], "games is 1"),
         (["evaluate", "greedy", "random", "--workers", "0"], "workers is 0"),
         (["evaluate", "greedy", "random", "--games", "9", "--study"], "unit is 'game'"),
+        (["power", "greedy", "random", "--power", "0.01"], "power is 0.01"),
+        (["power", "greedy", "random", "--power", "nan"], "power is nan"),
+        (["power", "greedy", "random", "--margin", "1e-200"], "margin is 1e-200"),
+        (["power", "greedy", "random", "--margin", "inf"], "margin is inf"),
+        (["power", "greedy", "random", "--rounds", "9" * 400], "rounds is 999"),
+        (["evaluate", "greedy", "random", "--sprt", "0", "inf"], "sprt is (0.0, inf)"),
+        (["evaluate", "greedy", "random", "--sprt", "nan", "0"], "sprt is (nan, 0.0)"),
+        (["evaluate", "greedy", "random", "--sprt", "-9999999", "0"], "sprt is (-9999999.0, 0.0)"),
+        (
+            ["evaluate", "greedy", "random", "--games", "40", "--sprt", "-200000", "0"],
+            "sprt is (-200000.0, 0.0)",
+        ),
+        (["report", "."], "'.' cannot be read"),
+        (["report", "/"], "'/' cannot be read"),
         (["report", "nowhere.jsonl"], "'nowhere.jsonl' cannot be read"),
         (["tournament", "configs/ladder.yaml", "--workers", "0"], "workers is 0"),
     ],
@@ -394,3 +450,68 @@ def test_a_report_is_one_file(whole, tmp_path, capsys):
     assert "a folder with metrics.jsonl" in capsys.readouterr().err
     path.write_bytes(b"{}\n")
     assert main(["report", str(path)]) == 2
+
+
+def test_a_report_spares_what_it_reads(whole, tmp_path, capsys):
+    pytest.importorskip("matplotlib")
+    path, link, page = (tmp_path / name for name in ("r.jsonl", "link", "out.html"))
+    path.write_bytes(whole)
+    page.write_bytes(whole)
+    link.hardlink_to(path)
+    (tmp_path / "metrics.jsonl").write_text('{"decisions": 1}')
+    for results, html in ((path, path), (path, link), (page, page)):
+        said = refused(capsys, "report", results, "--html", html)
+        assert f"page is '{html}'" in said and results.read_bytes() == whole
+    assert "page is" in refused(capsys, "report", page)
+    metrics = tmp_path / "metrics.jsonl"
+    assert "page is" in refused(capsys, "report", path, "--html", metrics, "--runs", tmp_path)
+    assert metrics.read_text() == '{"decisions": 1}'
+
+
+@pytest.mark.parametrize(
+    "metrics",
+    [
+        b"\xff\n",
+        b"",
+        b"nonsense\n{}\n",
+        b"3\n",
+        b'{"decisions": "x"}\n',
+        b'{"entropy": 1}\n',
+        b"[" * 9999,
+    ],
+)
+def test_nonsense_instead_of_metrics(metrics, whole, tmp_path, capsys):
+    pytest.importorskip("matplotlib")
+    path = tmp_path / "r.jsonl"
+    path.write_bytes(whole[: whole.index(b"\n") + 1])
+    (tmp_path / "metrics.jsonl").write_bytes(metrics)
+    assert str(tmp_path) in refused(capsys, "report", path, "--runs", tmp_path)
+
+
+def test_a_name_is_no_markup(tmp_path, capsys, monkeypatch):
+    """Nor an emoji's, nor a formula's; a long one is cut short in plots."""
+    pytest.importorskip("matplotlib")
+    name = "[red]$x^$[/blue]:smile:" + "y" * 300
+    source = f"class Bot:\n    name = {name!r}\n    act = lambda self, v: v.mask.argmax(1)\n"
+    (tmp_path / "smile.py").write_text(source)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("COLUMNS", "500")
+    assert main(["evaluate", "python:smile:Bot", "random", "--rounds", "8"]) == 0
+    assert capsys.readouterr().out.count(name) >= 3
+    assert main(["ladder", "python:smile:Bot", "random", "--rounds", "8"]) == 0
+    assert name in capsys.readouterr().out
+    spec = "python:smile:Bot"
+    assert main(["tournament", plan_file(tmp_path, players=["random", spec])]) == 0
+    assert spec in capsys.readouterr().out
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for text in (charts.bars([name, "b"], [1, 2], "m"), charts.heat([name], [[None]])):
+            assert "[red]$x^$[/blue]:smile:" in text and name not in text
+
+
+def test_json_has_no_infinite_numbers(capsys):
+    command = ["evaluate", "greedy", "random", "--games", "8", "--json"]
+    assert main(command) == 0
+    found = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
+    assert found["win_share"] < 1 or found["elo"][2] is None
+    assert json_of({"a": (1, np.inf, [-np.inf, np.nan])}) == '{"a": [1, null, [null, null]]}'

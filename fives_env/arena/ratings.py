@@ -220,5 +220,6 @@ def alpha_rank(payoffs: NDArray[np.float64]) -> list[float] | None:
         from open_spiel.python.egt import alpharank
     except ImportError:
         return None
-    shares: NDArray[np.float64] = alpharank.compute([payoffs], alpha=0.1)[2]
+    with np.errstate(over="ignore"):  # what overflows stands for a chance of 0
+        shares: NDArray[np.float64] = alpharank.compute([payoffs], alpha=0.1)[2]
     return [float(share) for share in shares]

@@ -69,8 +69,9 @@ def _rules(played: Played, number: int, times: dict[str, float]) -> str:
     names = [plan.players[k] + (" *" if found.places[k].marked else "") for k in order]
     places = [found.places[k] for k in order]
     payoffs = [[found.payoffs[i][j] for j in order] for i in order]
-    figures = [
-        ("Ratings", charts.ladder(*_rated(names, [found.ratings[k] for k in order]))),
+    rated = _rated(names, [found.ratings[k] for k in order])
+    figures = [("Ratings", charts.ladder(*rated))] if rated[0] else []
+    figures += [
         ("Margins of rows against columns", charts.heat(names, payoffs)),
         ("Margins by side, leading and following", charts.sides(names, found, order)),
     ]
@@ -83,7 +84,8 @@ def _rules(played: Played, number: int, times: dict[str, float]) -> str:
     paces = [_micros(plan.players[k], rules, times) for k in order]
     known = [k for k, pace in enumerate(paces) if pace]
     shown = [names[k] for k in known], [paces[k] for k in known]
-    figures.append(("Time for a decision", charts.bars(*shown, "microseconds", "log")))
+    if known:
+        figures.append(("Time for a decision", charts.bars(*shown, "microseconds", "log")))
     drawn = "".join(_section(title, figure) for title, figure in figures)
     said = "".join(f"<p>{escape(remark)}</p>" for remark in remarks(plan.players, found))
     return f"{heading}{_table(names, found, order)}{said}{drawn}"
