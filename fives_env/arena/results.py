@@ -91,7 +91,7 @@ def locked(path: Path) -> Iterator[None]:
     except Timeout:
         allowed = "one that no other tournament is writing"
         raise ValueError(choice("file", str(path), allowed)) from None
-    except OSError as error:
+    except (OSError, NotImplementedError) as error:  # the latter where a file system has no locks
         raise _unwritten(path, error) from None
     try:
         yield
@@ -99,8 +99,9 @@ def locked(path: Path) -> Iterator[None]:
         lock.release()
 
 
-def _unwritten(path: Path, error: OSError) -> ValueError:
-    return ValueError(f"results {str(path)!r} cannot be written: {error.strerror or error}.")
+def _unwritten(path: Path, error: Exception) -> ValueError:
+    fault = getattr(error, "strerror", None) or error
+    return ValueError(f"results {str(path)!r} cannot be written: {fault}.")
 
 
 def begin(path: Path, head: dict[str, Any]) -> None:
