@@ -5,14 +5,13 @@ import os
 import sys
 from collections.abc import Sequence
 
-from rich.console import Console
 from rich.table import Table as Grid
 
 from fives_env import __version__
 from fives_env.arena.commands import add_evaluate, add_ladder, add_power
 from fives_env.arena.tournament_command import add_report, add_tournament
 from fives_env.bench import add_bench
-from fives_env.flags import add_rules, rules_of
+from fives_env.flags import add_rules, console, rules_of
 from fives_env.replay_command import add_replay, add_verify
 
 
@@ -24,7 +23,7 @@ def _players(_: argparse.Namespace) -> None:
         grid.add_row(spec, text)
         for option, does in OPTIONS.get(spec, {}).items():
             grid.add_row(f"  {option}=", does, style="dim")
-    Console().print(grid)
+    console().print(grid)
 
 
 def _check_bot(args: argparse.Namespace) -> None:

@@ -1,6 +1,8 @@
 """What several commands of ``fives`` take and show."""
 
 import argparse
+import json
+import math
 from typing import Any
 
 from rich.console import Console
@@ -66,6 +68,24 @@ def add_match(parser: argparse.ArgumentParser) -> None:
 def progress_bar() -> Progress:
     """A progress bar on standard error that leaves nothing behind."""
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()
-    console = Console(stderr=True)
-    off = not console.is_terminal
-    return Progress(*columns, TimeRemainingColumn(), console=console, transient=True, disable=off)
+    screen = console(stderr=True)
+    off = not screen.is_terminal
+    return Progress(*columns, TimeRemainingColumn(), console=screen, transient=True, disable=off)
+
+
+def console(stderr: bool = False) -> Console:
+    """A console that shows text as it is: a player's name may look like markup, or an emoji's."""
+    return Console(stderr=stderr, highlight=False, markup=False, emoji=False)
+
+
+def json_of(value: Any) -> str:
+    """JSON, which has no infinite numbers: null stands for them."""
+    return json.dumps(_finite(value), allow_nan=False)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _finite(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(one) for one in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

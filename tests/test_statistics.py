@@ -58,7 +58,16 @@ def test_wilson_is_the_textbooks_where_games_are_independent():
     assert found.low == pytest.approx(book.low, abs=1e-4)
     assert found.high == pytest.approx(book.high, abs=1e-4)
     nothing = share_of(np.zeros((10, 2)))
-    assert nothing.value == nothing.low == 0 and 0 < nothing.high < 0.25
+    assert nothing.value == nothing.low == 0 and 0.25 < nothing.high < 0.4
+    # Blocks that are all alike are worth no more than a game each.
+    assert nothing == share_of(np.zeros((10, 24)))
+
+
+def test_shares_of_few_blocks_keep_their_level(equal):
+    wins = equal[1]
+    for blocks in (2, 3, 5):
+        shares = [share_of(match) for match in wins.reshape(-1, blocks, 2)[:3000]]
+        assert np.mean([found.low <= 0.5 <= found.high for found in shares]) >= 0.94
 
 
 def test_elo():
@@ -126,9 +135,44 @@ def test_a_match_stops_by_itself():
     assert games.sprt.decision == "low" and games.sprt.mean.high < 0
     open_ = evaluate("greedy", "greedy", pairs=100, sprt=Sprt(0, 1))
     assert open_.sprt.decision is None and open_.pairs == 100
-    for bad in ((1, 0, 0.05), (0, 1, 0), (0, 1, 0.5), (float("nan"), 1, 0.05)):
+    for bad in (
+        (1, 0, 0.05),
+        (0, float("inf"), 0.05),
+        (-1e9, 0, 0.05),
+        (0, 1, 0),
+        (0, 1, 0.5),
+        (float("nan"), 1, 0.05),
+    ):
         with pytest.raises(ValueError, match=r"(sprt|alpha) is .*must be"):
             Sprt(*bad)
+
+
+@pytest.mark.parametrize(
+    ("bounds", "spread"), [((-1, 1), 0), ((0, 2), 0), ((0, 1e-9), 20), ((0, 5e-324), 20)]
+)
+def test_a_sequential_test_that_cannot_tell_gives_the_plain_mean(bounds, spread):
+    """Where all blocks are alike, or the hypotheses."""
+    values = np.random.default_rng(0).normal(0, spread, 1000)
+    test = Sprt(*bounds)
+    end = test.add(values)
+    found = test.outcome()
+    plain = mean_of(values[:end])
+    assert found.mean == pytest.approx(plain, rel=1e-3, abs=1e-9)
+    assert found.decision == ("low" if bounds == (0, 2) else None)
+
+
+def test_identical_players_can_be_tested():
+    for unit, bounds in (("round", (-1, 1)), ("game", (-10, 10))):
+        found = evaluate(
+            first_legal, first_legal, pairs=300, unit=unit, sprt=Sprt(*bounds), tiles=3
+        )
+        assert found.sprt.decision is None and abs(found.sprt.mean.value) < 20
+    with pytest.raises(ValueError, match=r"sprt is .*Elo from -2000 to 2000"):
+        evaluate("greedy", "random", pairs=300, unit="game", sprt=Sprt(-20_000, 0))
+
+
+def first_legal(views):
+    return views.mask.argmax(1)
 
 
 # --- luck and blunders ----------------------------------------------------------------------------

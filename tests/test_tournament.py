@@ -9,25 +9,15 @@ import sys
 import time
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from fives_env.arena.plan import plan_of, read_plan
-from fives_env.arena.ratings import SCALE, cycles, orders_of, ratings
 from fives_env.arena.results import read_lines, times_file
 from fives_env.arena.tournament import read_results, steps, tournament
 from fives_env.cli import main
 from fives_env.records import check
 from fives_env.replay import replay
-
-ROOT = Path(__file__).parent.parent
-PLAYERS = ["random", "greedy", "tactician"]
-
-
-def small(path, **settings):
-    """A plan of a few seconds."""
-    given = {"file": str(path), "players": PLAYERS, "blocks": 130, "games": 1} | settings
-    return plan_of(given)
+from tests.tournaments import PLAYERS, ROOT, small
 
 
 @pytest.fixture(scope="module")
@@ -177,113 +167,17 @@ def test_refused_plans(settings, says, tmp_path, capsys):
 
 def test_plans_on_disk(tmp_path):
     assert len(read_plan(str(ROOT / "configs/ladder.yaml")).players) == 6
-    for text, says in (("a: [", "is no YAML"), ("- 1", "mapping of settings"), ("a: 1", "'a'")):
+    for text, says in (
+        ("a: [", "is no YAML"),
+        ("[" * 3000, "is no YAML"),
+        ("a: 2001-99-99", "is no YAML"),
+        ("- 1", "mapping of settings"),
+        ("a: 1", "'a'"),
+        ("{file: a, players: [a, b], rules: {1: 2}}", "option is 1"),
+        ('{file: "a\\0", players: [a, b]}', "file is "),
+    ):
         (tmp_path / "plan.yaml").write_text(text)
         with pytest.raises(ValueError, match=says):
             read_plan(str(tmp_path / "plan.yaml"))
     with pytest.raises(ValueError, match="cannot be read"):
         read_plan(str(tmp_path / "none.yaml"))
-
-
-# --- ratings --------------------------------------------------------------------------------------
-
-
-def test_ratings_find_the_strengths_that_were_drawn_from():
-    rng = np.random.default_rng(1)
-    strengths = np.array([0.0, 0.5, 1.0, 2.0])
-    meetings = []
-    for who in ((0, 1, 2), (0, 1, 3), (0, 2, 3), (1, 2, 3)):
-        luck = rng.gumbel(size=(1000, 6, 3))
-        meetings.append(orders_of(who, np.argsort(np.argsort(strengths[list(who)] + luck, 2), 2)))
-    found = ratings(meetings, 4, 0)
-    assert found[0] == (0, 0, 0)
-    for rating, strength in zip(found[1:], strengths[1:], strict=True):
-        assert rating.low < strength * SCALE < rating.high
-        assert rating.high - rating.low < 25
-
-
-def test_ties_and_shut_outs():
-    tie = orders_of((0, 1), np.zeros((5, 2, 2), np.int64))
-    assert (tie.weights == 1).all()
-    assert abs(ratings([tie], 2, 0)[1].value) < 1e-3
-    shut_out = orders_of((0, 1), np.broadcast_to([0, 9], (50, 2, 2)))
-    assert 500 < ratings([shut_out], 2, 0)[1].value < 2000
-
-
-def test_cycles_are_named():
-    beats = np.zeros((4, 4), bool)
-    beats[0, 1] = beats[1, 2] = beats[2, 0] = beats[0, 3] = True
-    assert cycles(beats) == [(0, 1, 2)]
-    beats[2, 0] = False
-    beats[2, 3] = beats[3, 0] = True
-    beats[0, 3] = False
-    assert cycles(beats) == [(0, 1, 2, 3)]
-
-
-# --- ladder, power, report ------------------------------------------------------------------------
-
-
-def test_the_ladder_prints_every_margin(capsys):
-    assert main(["ladder", *PLAYERS, "--rounds", "400", "--json"]) == 0
-    rungs = json.loads(capsys.readouterr().out)
-    assert [rung["name"] for rung in rungs] == PLAYERS
-    for i, rung in enumerate(rungs):
-        assert rung["margins"][i] is None and 0 < rung["micros"] < 1000
-        for j, margin in enumerate(rung["margins"]):
-            if i > j:
-                assert margin[1] > 0 and margin[0] == -rungs[j]["margins"][i][0]
-    assert main(["ladder", "greedy", "endgame", "--rounds", "40"]) == 0
-    assert "±" in capsys.readouterr().out
-
-
-def test_power_says_how_many_rounds(capsys):
-    assert main(["power", "greedy", "tactician", "--margin", "1"]) == 0
-    out = capsys.readouterr().out
-    assert "spreads by 2" in out and "for 80% power" in out
-    assert main(["power", "greedy", "tactician", "--rounds", "20000"]) == 0
-    assert "20,000 rounds show 0." in capsys.readouterr().out
-
-
-@pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
-        (["power", "greedy", "random", "--margin", "0"], "margin is 0.0"),
-        (["power", "greedy", "random", "--power", "1"], "power is 1.0"),
-        (["power", "greedy", "random", "--rounds", "1"], "rounds is 1"),
-        (["ladder", "greedy"], "players is ['greedy']"),
-        (["ladder", "greedy", "random", "--rounds", "2"], "rounds is 2"),
-        (["evaluate", "greedy", "random", "--sprt", "1", "0"], "sprt is (1.0, 0.0)"),
-        (["evaluate", "greedy", "random", "--games", "1"], "games is 1"),
-        (["evaluate", "greedy", "random", "--workers", "0"], "workers is 0"),
-        (["evaluate", "greedy", "random", "--games", "9", "--study"], "unit is 'game'"),
-        (["report", "nowhere.jsonl"], "'nowhere.jsonl' cannot be read"),
-        (["tournament", "configs/ladder.yaml", "--workers", "0"], "workers is 0"),
-    ],
-)
-def test_commands_refuse_in_a_sentence(arguments, says, capsys):
-    assert main(arguments) == 2
-    error = capsys.readouterr().err
-    assert says in error and error.strip().count("\n") == 0
-
-
-def test_a_report_is_one_file(whole, tmp_path, capsys):
-    pytest.importorskip("matplotlib")
-    path, run = tmp_path / "results.jsonl", tmp_path / "run"
-    path.write_bytes(whole)
-    run.mkdir()
-    rows = [{"decisions": k, "entropy": 1 / k, "against_greedy": k} for k in (1, 2, 3)]
-    (run / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows) + '{"dec')
-    assert main(["report", str(path), "--runs", str(run)]) == 0
-    page = (tmp_path / "results.html").read_text()
-    assert page.count("<svg") == page.count("</svg>") == 4 + 4 + 1 + 4
-    for player in PLAYERS:
-        assert page.count(player) > 10
-    assert "src=" not in page and "<script" not in page and "@import" not in page
-    assert ("not finished" not in page and "Alpha-rank" in page) or "alpha" not in page
-    path.write_bytes(b"".join(whole.splitlines(keepends=True)[:5]))
-    assert main(["report", str(path)]) == 0
-    assert "not finished" in (tmp_path / "results.html").read_text()
-    assert main(["report", str(path), "--runs", str(tmp_path)]) == 2
-    assert "a folder with metrics.jsonl" in capsys.readouterr().err
-    path.write_bytes(b"{}\n")
-    assert main(["report", str(path)]) == 2

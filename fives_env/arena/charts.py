@@ -2,14 +2,16 @@
 
 import io
 from collections.abc import Mapping, Sequence
+from math import isinf
 from typing import Any
 
 import numpy as np
 
 from fives_env.arena.standing import Standing
 from fives_env.arena.statistics import Interval
-from fives_env.errors import choice
 
+#: Letters of a name that a plot shows.
+LONGEST = 40
 #: Colours, the first for what is measured, the second for what stands beside it.
 COLOURS = INK, BESIDE, *_ = "#2d6f5d", "#d1703c", "#3b6ea5", "#8a5ea7"
 
@@ -39,26 +41,37 @@ def _svg(figure: Any) -> str:
     return drawn[drawn.index("<svg") :].replace("*{stroke", ".plot *{stroke")
 
 
-def _rows(names: Sequence[str], label: str, inches: float = 0.36) -> Any:
+def label(name: str) -> str:
+    """A name as it is, but short enough to leave room for a plot."""
+    cut = name if len(name) <= LONGEST else f"{name[: LONGEST - 13]}...{name[-10:]}"
+    return cut.replace("$", r"\$")  # which would begin a formula
+
+
+def _rows(names: Sequence[str], measured: str, inches: float = 0.36) -> Any:
     """A figure with a row for each name, the first on top."""
     figure = _figure(8, 0.9 + inches * len(names))
     axes = figure.axes[0]
-    axes.set_yticks(range(len(names)), names)
+    axes.set_yticks(range(len(names)), [label(name) for name in names])
     axes.set_ylim(len(names) - 0.5, -0.5)
-    axes.set_xlabel(label)
+    axes.set_xlabel(measured)
     axes.grid(axis="x", color="#8884", linewidth=0.7)
     axes.set_axisbelow(True)
     return figure
 
 
 def _dots(
-    axes: Any, found: Sequence[Interval | None], shift: float, colour: str, label: str
+    axes: Any, found: Sequence[Interval | None], shift: float, colour: str, said: str
 ) -> None:
     places = [k + shift for k, interval in enumerate(found) if interval]
     shown = [interval for interval in found if interval]
-    errors = [[i.value - i.low for i in shown], [i.high - i.value for i in shown]]
     values = [interval.value for interval in shown]
-    axes.errorbar(values, places, xerr=errors, fmt="o", capsize=3, color=colour, label=label)
+    ends = [(i.value if isinf(end) else end) for i in shown for end in (i.low, i.high)]
+    errors = np.abs(np.repeat(values, 2) - ends).reshape(-1, 2).T
+    for place, interval in zip(places, shown, strict=True):
+        for end, mark in ((interval.low, "<"), (interval.high, ">")):
+            if isinf(end):  # an arrow, towards nowhere
+                axes.plot(interval.value, place, mark, markersize=11, color=colour)
+    axes.errorbar(values, places, xerr=errors, fmt="o", capsize=3, color=colour, label=said)
 
 
 def ladder(names: Sequence[str], ratings: Sequence[Interval]) -> str:
@@ -83,7 +96,7 @@ def heat(names: Sequence[str], payoffs: Sequence[Sequence[Interval | None]]) -> 
                 text = f"{cell.value:+.1f}\n±{(cell.high - cell.low) / 2:.1f}"
                 colour = "#222" if pale else "white"
                 axes.text(j, i, text, ha="center", va="center", color=colour, fontsize=8)
-    axes.set_yticks(range(count), [f"{k + 1}  {name}" for k, name in enumerate(names)])
+    axes.set_yticks(range(count), [f"{k + 1}  {label(name)}" for k, name in enumerate(names)])
     axes.set_xticks(range(count), [str(k + 1) for k in range(count)])
     axes.tick_params(length=0)
     return _svg(figure)
@@ -101,9 +114,9 @@ def sides(names: Sequence[str], found: Standing, order: Sequence[int]) -> str:
     ]
     kinds.append(("leading", [place.leading for place in places], ">", "#666", 0.2))
     kinds.append(("following", [place.following for place in places], "<", "#666", 0.2))
-    for label, values, mark, colour, shift in kinds:
+    for said, values, mark, colour, shift in kinds:
         heights = [row + shift for row in range(len(names))]
-        axes.scatter(values, heights, color=colour, label=label, marker=mark, s=28)
+        axes.scatter(values, heights, color=colour, label=said, marker=mark, s=28)
     figure.legend(loc="outside upper center", ncols=len(kinds), frameon=False)
     return _svg(figure)
 
@@ -121,9 +134,11 @@ def luck(names: Sequence[str], found: Standing, order: Sequence[int]) -> str:
     return _svg(figure)
 
 
-def bars(names: Sequence[str], values: Sequence[float], label: str, scale: str = "linear") -> str:
+def bars(
+    names: Sequence[str], values: Sequence[float], measured: str, scale: str = "linear"
+) -> str:
     """A bar for each name, with its number."""
-    figure = _rows(names, label)
+    figure = _rows(names, measured)
     axes = figure.axes[0]
     axes.set_xscale(scale)
     shown = axes.barh(range(len(names)), values, color=INK, height=0.6)
@@ -136,18 +151,18 @@ def curves(runs: Mapping[str, Sequence[Mapping[str, float]]]) -> str:
     """Margin against greedy and entropy over the decisions that training runs have seen.
 
     Args:
-        runs: Rows of ``metrics.jsonl``, by the run's name.
+        runs: Rows of ``metrics.jsonl``, by the run's name; each has ``decisions``.
     """
     figure = _figure(8, 5.4)
     figure.clear()
     upper, lower = figure.subplots(2, sharex=True)
     for k, (name, rows) in enumerate(runs.items()):
         colour = COLOURS[k % len(COLOURS)]
-        if not all("decisions" in row for row in rows):
-            raise ValueError(choice("run", name, "a folder with the metrics of a training run"))
         judged = [row for row in rows if "against_greedy" in row]
         seen = [row["decisions"] for row in judged]
-        upper.plot(seen, [row["against_greedy"] for row in judged], "o-", label=name, color=colour)
+        upper.plot(
+            seen, [row["against_greedy"] for row in judged], "o-", label=label(name), color=colour
+        )
         kept = [row for row in rows if "entropy" in row]
         lower.plot(
             [row["decisions"] for row in kept], [row["entropy"] for row in kept], color=colour

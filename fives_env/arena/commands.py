@@ -1,21 +1,20 @@
 """``fives evaluate``, ``fives power`` and ``fives ladder``."""
 
 import argparse
-import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
 from rich.table import Table as Grid
 
-from fives_env.errors import choice
-from fives_env.flags import add_match, add_rules, progress_bar, rules_of
+from fives_env.arena.shown import blunders, crosstable, span, tall
+from fives_env.errors import choice, whole
+from fives_env.flags import add_match, add_rules, console, json_of, progress_bar, rules_of
 
 if TYPE_CHECKING:  # SciPy takes a second to import, which the other commands need not wait for
     from fives_env.arena.evaluate import Result
     from fives_env.arena.ladder import Rung
     from fives_env.arena.sequential import Outcome
-    from fives_env.arena.statistics import Adjusted, Interval
+    from fives_env.arena.statistics import Adjusted
 
 #: Who climbs the ladder unless others are named.
 PLAYERS = (
@@ -119,14 +118,14 @@ def _evaluate(args: argparse.Namespace) -> None:
             progress=lambda n: progress.advance(task, n * rules.sides),
         )
     if args.json:
-        print(json.dumps(result.to_dict()))
+        print(json_of(result.to_dict()))
         return
-    console = Console()
-    console.print(_table(result))
-    console.print(f"{result.rules}, seed {result.seed}", style="dim", highlight=False)
+    screen = console()
+    screen.print(_table(result))
+    screen.print(f"{result.rules}, seed {result.seed}", style="dim")
     for name, marked in ((result.a, result.marked_a), (result.b, result.marked_b)):
         if marked:
-            console.print(f"{name} depends on time: it may play otherwise another time.")
+            screen.print(f"{name} depends on time: it may play otherwise another time.")
 
 
 def _table(result: "Result") -> Grid:
@@ -134,12 +133,12 @@ def _table(result: "Result") -> Grid:
     grid.add_column("")
     grid.add_column("", justify="right")
     grid.add_row(f"margin a {result.unit}", f"{result.margin:+.2f}")
-    grid.add_row("95 % interval", _span(result.low, result.high))
-    grid.add_row("by bootstrap", _span(*result.bootstrap[1:]))
+    grid.add_row("95 % interval", span(result.low, result.high))
+    grid.add_row("by bootstrap", span(*result.bootstrap[1:]))
     grid.add_row("pairs (deals)", f"{result.pairs:,}")
     won = f"{result.wins.value:.1%}, {result.wins.low:.1%} to {result.wins.high:.1%}"
     grid.add_row(f"{result.unit}s won", won)
-    grid.add_row("as Elo", f"{result.elo.value:+.0f}, {_span(*result.elo[1:], digits=0)}")
+    grid.add_row("as Elo", f"{result.elo.value:+.0f}, {span(*result.elo[1:], digits=0)}")
     grid.add_row(f"points of {result.a}", f"{result.points_a:.1f}")
     grid.add_row(f"points of {result.b}", f"{result.points_b:.1f}")
     grid.add_row("margin by side", " ".join(f"{margin:+.1f}" for margin in result.by_side))
@@ -164,7 +163,7 @@ def _table(result: "Result") -> Grid:
 
 def _add_luck(grid: Grid, luck: "Adjusted") -> None:
     margin = luck.margin
-    grid.add_row("margin without luck", f"{margin.value:+.2f}, {_span(margin.low, margin.high)}")
+    grid.add_row("margin without luck", f"{margin.value:+.2f}, {span(margin.low, margin.high)}")
     grid.add_row("variance that was luck", f"{luck.removed:.0%}")
 
 
@@ -174,20 +173,7 @@ def _add_sprt(grid: Grid, test: "Outcome") -> None:
     barriers = f"{test.below:.2f} to {test.above:.2f}"
     grid.add_row("log-likelihood ratio", f"{test.ratio:+.2f} of {barriers}")
     mean = test.mean
-    grid.add_row("freed of stopping", f"{mean.value:+.2f}, {_span(mean.low, mean.high)}")
-
-
-def blunders(judged: Sequence[int]) -> str:
-    """What was counted of a player's decisions, in words."""
-    choices, solved, wrong, lost = judged
-    if not solved:
-        return f"none of {choices:,} decisions could be solved"
-    each = f", {lost / wrong:.1f} points each" if wrong else ""
-    return f"{wrong / solved:.1%} of the {solved / choices:.1%} solved{each}"
-
-
-def _span(low: float, high: float, digits: int = 2) -> str:
-    return f"{low:+.{digits}f} to {high:+.{digits}f}"
+    grid.add_row("freed of stopping", f"{mean.value:+.2f}, {span(mean.low, mean.high)}")
 
 
 # --- power ----------------------------------------------------------------------------------------
@@ -195,15 +181,16 @@ def _span(low: float, high: float, digits: int = 2) -> str:
 
 def _power(args: argparse.Namespace) -> None:
     from fives_env.arena.evaluate import evaluate
-    from fives_env.arena.statistics import blocks_for, margin_for
+    from fives_env.arena.statistics import HALF, blocks_for, margin_for
 
-    if not 0 < args.power < 1:
-        raise ValueError(choice("power", args.power, "a number between 0 and 1"))
-    if args.margin is not None and not abs(args.margin) > 0:
-        raise ValueError(choice("margin", args.margin, "a number other than 0"))
+    if not HALF < args.power < 1:
+        raise ValueError(choice("power", args.power, f"a number between {HALF:g} and 1"))
+    if args.margin is not None and not 1e-3 <= abs(args.margin) <= 1e6:
+        allowed = "a number from 0.001 to 1000000, or the same below 0"
+        raise ValueError(choice("margin", args.margin, allowed))
     rules = rules_of(args)
-    if args.rounds is not None and args.rounds < 2 * rules.sides:
-        raise ValueError(choice("rounds", args.rounds, f"at least {2 * rules.sides}"))
+    if args.rounds is not None:
+        whole("rounds", args.rounds, 2 * rules.sides, 10**15)
     result = evaluate(
         args.a,
         args.b,
@@ -214,14 +201,14 @@ def _power(args: argparse.Namespace) -> None:
         engine=args.engine,
     )
     spread = result.spread
-    console = Console(highlight=False)
-    console.print(
+    screen = console()
+    screen.print(
         f"{result.a} against {result.b}: margin {result.margin:+.1f}, "
         f"a pair spreads by {spread:.1f} points."
     )
     if args.rounds is not None:
         least = margin_for(args.rounds // rules.sides, spread, args.power)
-        console.print(f"{args.rounds:,} rounds show {least:.2f} points at {args.power:.0%} power.")
+        screen.print(f"{args.rounds:,} rounds show {least:.2f} points at {args.power:.0%} power.")
         return
     grid = Grid("margin", "pairs", "rounds", title=f"for {args.power:.0%} power")
     for column in grid.columns:
@@ -229,7 +216,7 @@ def _power(args: argparse.Namespace) -> None:
     for margin in [args.margin] if args.margin else [0.25, 0.5, 1, 2, 4, 8]:
         pairs = blocks_for(margin, spread, args.power)
         grid.add_row(f"{margin:g}", f"{pairs:,}", f"{pairs * rules.sides:,}")
-    console.print(grid)
+    screen.print(grid)
 
 
 # --- ladder ---------------------------------------------------------------------------------------
@@ -255,15 +242,14 @@ def _ladder(args: argparse.Namespace) -> None:
             progress=lambda n: progress.advance(task, n),
         )
     if args.json:
-        print(json.dumps([rung._asdict() for rung in rungs]))
+        print(json_of([rung._asdict() for rung in rungs]))
         return
-    console = Console()
-    console.print(_steps(rungs))
-    console.print(
+    screen = console()
+    screen.print(_steps(rungs))
+    screen.print(
         f"Margin a round of the row against the column, 95 % interval; {pairs:,} deals for each "
         f"two.\n{rules!r}, seed {args.seed}",
         style="dim",
-        highlight=False,
     )
 
 
@@ -275,22 +261,3 @@ def _steps(rungs: "Sequence[Rung]") -> Grid:
             f"{k} {rung.name}{'' if rung.repeatable else ' *'}", f"{rung.micros:,.2f}", *cells
         )
     return grid
-
-
-def crosstable(second: str, players: int) -> Grid:
-    """An empty table of players against each other: name, one figure, a column for each."""
-    grid = Grid(show_lines=True)
-    grid.add_column("", overflow="fold")
-    for head in (second, *(str(k) for k in range(1, players + 1))):
-        grid.add_column(head, justify="right", no_wrap=True)
-    return grid
-
-
-def cell(margin: "Interval") -> str:
-    """A margin and half its interval."""
-    return f"{margin.value:+.1f} ±{(margin.high - margin.low) / 2:.1f}"
-
-
-def tall(margin: "Interval | None") -> str:
-    """The same in two lines, nothing for nothing."""
-    return cell(margin).replace(" ", "\n") if margin else ""

@@ -16,7 +16,6 @@ from fives_env.arena.statistics import (
     bootstrap_of,
     elo_interval,
     mean_of,
-    share_at,
     share_of,
     without_luck,
 )
@@ -173,7 +172,7 @@ def evaluate(
     meeting = duel(a, b, rules, seed, unit=unit, studied=study)
     test = None if sprt is None else replace(sprt)
     if test and unit == "game":
-        test = replace(test, low=share_at(test.low), high=share_at(test.high))
+        test = test.of_games()
     step = min(pairs, STEP if test or workers > 1 or engine == "ray" else TABLES)
     jobs = (Job(meeting, k, min(step, pairs - k)) for k in range(0, pairs, step))
     playing = run(jobs, workers, threads, engine)

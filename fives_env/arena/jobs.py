@@ -9,7 +9,6 @@ from collections.abc import Callable, Generator, Iterable, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
-from functools import lru_cache
 from importlib import import_module
 from itertools import islice
 from typing import Any, Literal, NamedTuple
@@ -125,17 +124,22 @@ class Hall:
 
     def __init__(self, meeting: Meeting, threads: int) -> None:
         self._specs, sides = meeting.seats
-        self.players = [make_player(spec) for spec in self._specs]
-        self._match = Match(
-            self.players,
-            sides,
-            meeting.rules,
-            meeting.seed,
-            threads,
-            unit=meeting.unit,
-            rotations=meeting.rotations,
-            studied=meeting.studied,
-        )
+        self.players: list[Player] = []
+        try:
+            self.players += (make_player(spec) for spec in self._specs)
+            self._match = Match(
+                self.players,
+                sides,
+                meeting.rules,
+                meeting.seed,
+                threads,
+                unit=meeting.unit,
+                rotations=meeting.rotations,
+                studied=meeting.studied,
+            )
+        except BaseException:
+            self.close()
+            raise
 
     def play(self, first: int, blocks: int) -> Part:
         """Play some blocks."""
@@ -158,7 +162,7 @@ class Hall:
 
     def close(self) -> None:
         """End the programs that play here."""
-        for spec, player in zip(self._specs, self.players, strict=True):
+        for spec, player in zip(self._specs, self.players, strict=False):
             if player is not spec and hasattr(player, "close"):
                 player.close()
 
@@ -269,11 +273,24 @@ def _portable(job: Job) -> Job:
     return job
 
 
-@lru_cache(maxsize=4)
+#: Meetings that are open in this process, the one played last at the end, and how many may be.
+_halls: dict[Meeting, Hall] = {}
+_OPEN = 4
+
+
 def _hall(meeting: Meeting) -> Hall:
-    hall = Hall(meeting, 1)
-    atexit.register(hall.close)
+    """The hall of a meeting; of those that are open, the one left longest is closed."""
+    hall = _halls.pop(meeting, None) or Hall(meeting, 1)
+    _halls[meeting] = hall
+    if len(_halls) > _OPEN:
+        _halls.pop(next(iter(_halls))).close()
     return hall
+
+
+@atexit.register
+def _close_halls() -> None:
+    while _halls:
+        _halls.popitem()[1].close()
 
 
 def _play(job: Job) -> Part:

@@ -117,7 +117,7 @@ def plan_of(given: Any) -> Plan:
     rules, players = given.get("rules", {}), given["players"]
     if not isinstance(players, list) or not all(isinstance(spec, str) for spec in players):
         raise ValueError(choice("players", players, "a list of specs"))
-    if not isinstance(given["file"], str) or not given["file"]:
+    if not isinstance(given["file"], str) or not given["file"] or "\0" in given["file"]:
         raise ValueError(choice("file", given["file"], "the path of a file"))
     played = tuple(_rules(one) for one in (rules if isinstance(rules, list) else [rules]))
     return Plan(**{**given, "players": tuple(players), "rules": played})
@@ -128,7 +128,7 @@ def _rules(given: Any) -> Rules:
         return Rules(given)
     if not isinstance(given, dict):
         raise ValueError(choice("rules", given, "a preset's name, a mapping of options, or a list"))
-    return Rules(**given)
+    return Rules.of(given)
 
 
 def read_plan(path: str) -> Plan:
@@ -145,6 +145,10 @@ def read_plan(path: str) -> Plan:
         given = yaml.safe_load(Path(path).read_text("utf-8"))
     except OSError as error:
         raise ValueError(f"config {path!r} cannot be read: {error.strerror}.") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+    except (
+        yaml.YAMLError,
+        ValueError,
+        RecursionError,
+    ) as error:  # ValueError: text, dates, numbers
         raise ValueError(f"config {path!r} is no YAML: {' '.join(str(error).split())}.") from None
     return plan_of(given)

@@ -10,6 +10,7 @@ from string import Template
 from fives_env.arena import charts
 from fives_env.arena.pace import micros_of
 from fives_env.arena.results import read_times
+from fives_env.arena.shown import within
 from fives_env.arena.standing import Standing, remarks
 from fives_env.arena.statistics import Interval
 from fives_env.arena.tournament import Played, read_results
@@ -20,6 +21,8 @@ from fives_env.render.svg import svg
 from fives_env.replay import moments
 from fives_env.rules import Rules
 
+#: Where a training run keeps its rows.
+METRICS = "metrics.jsonl"
 #: Layouts that are drawn, and columns of the table.
 DRAWN = 4
 HEADS = ("", "Elo", "margin", "won", "without luck", "luck", "blunders", "lost", "forfeits")
@@ -66,8 +69,9 @@ def _rules(played: Played, number: int, times: dict[str, float]) -> str:
     names = [plan.players[k] + (" *" if found.places[k].marked else "") for k in order]
     places = [found.places[k] for k in order]
     payoffs = [[found.payoffs[i][j] for j in order] for i in order]
-    figures = [
-        ("Ratings", charts.ladder(names, [found.ratings[k] for k in order])),
+    rated = _rated(names, [found.ratings[k] for k in order])
+    figures = [("Ratings", charts.ladder(*rated))] if rated[0] else []
+    figures += [
         ("Margins of rows against columns", charts.heat(names, payoffs)),
         ("Margins by side, leading and following", charts.sides(names, found, order)),
     ]
@@ -80,10 +84,19 @@ def _rules(played: Played, number: int, times: dict[str, float]) -> str:
     paces = [_micros(plan.players[k], rules, times) for k in order]
     known = [k for k, pace in enumerate(paces) if pace]
     shown = [names[k] for k in known], [paces[k] for k in known]
-    figures.append(("Time for a decision", charts.bars(*shown, "microseconds", "log")))
+    if known:
+        figures.append(("Time for a decision", charts.bars(*shown, "microseconds", "log")))
     drawn = "".join(_section(title, figure) for title, figure in figures)
     said = "".join(f"<p>{escape(remark)}</p>" for remark in remarks(plan.players, found))
     return f"{heading}{_table(names, found, order)}{said}{drawn}"
+
+
+def _rated(
+    names: Sequence[str], ratings: Sequence[Interval | None]
+) -> tuple[list[str], list[Interval]]:
+    """The players that have a rating, and it."""
+    known = [(name, one) for name, one in zip(names, ratings, strict=True) if one]
+    return [name for name, _ in known], [one for _, one in known]
 
 
 def _micros(player: str, rules: Rules, times: dict[str, float]) -> float:
@@ -102,10 +115,10 @@ def _table(names: Sequence[str], found: Standing, order: Sequence[int]) -> str:
         place, rating = found.places[k], found.ratings[k]
         _, solved, wrong, lost = place.judged
         cells = [
-            _with_half(rating, 0),
-            _with_half(place.margin, 2),
+            within(rating, 0),
+            within(place.margin, 2),
             f"{place.wins.value:.1%}" if place.wins else "",
-            _with_half(place.adjusted.margin if place.adjusted else None, 2),
+            within(place.adjusted.margin if place.adjusted else None, 2),
             f"{place.adjusted.removed:.0%}" if place.adjusted else "",
             f"{wrong / solved:.1%}" if solved else "",
             f"{lost / wrong:.1f}" if wrong else "",
@@ -119,13 +132,6 @@ def _table(names: Sequence[str], found: Standing, order: Sequence[int]) -> str:
         "be solved; lost: points for each.</p>"
     )
     return f"<div class='wide'><table><tr>{heads}</tr>{''.join(rows)}</table></div>{note}"
-
-
-def _with_half(found: Interval | None, digits: int) -> str:
-    """An estimate and half its interval."""
-    if found is None:
-        return ""
-    return f"{found.value:+.{digits}f} ±{(found.high - found.low) / 2:.{digits}f}"
 
 
 def _minus(text: str) -> str:
@@ -150,15 +156,30 @@ def _games(games: Sequence[Record]) -> str:
 
 def _metrics(run: Path) -> list[dict[str, float]]:
     """The rows of a training run; a torn last one is left out."""
+    path = run / METRICS
     try:
-        lines = (run / "metrics.jsonl").read_text("utf-8").splitlines()
-    except OSError as error:
-        reason = f"a folder with metrics.jsonl ({error.strerror})"
-        raise ValueError(choice("run", str(run), reason)) from None
-    rows = []
-    for line in lines:
+        lines = path.read_text("utf-8").splitlines()
+    except (OSError, ValueError) as error:
+        fault = error.strerror if isinstance(error, OSError) else "it is no text"
+        raise ValueError(choice("run", str(run), f"a folder with {METRICS} ({fault})")) from None
+    rows: list[dict[str, float]] = []
+    for number, line in enumerate(lines, 1):
         try:
-            rows.append(json.loads(line))
-        except ValueError:
-            break
+            row = json.loads(line)
+        except (ValueError, RecursionError):
+            if number == len(lines):
+                break
+            row = None
+        if not isinstance(row, dict) or not _plotted(row):
+            allowed = "a JSON object with decisions and what else was measured, in numbers"
+            raise ValueError(f"{path}, line {number}: {choice('row', line, allowed)}")
+        rows.append(row)
+    if not rows:
+        raise ValueError(choice("metrics", str(path), "a file with at least one row"))
     return rows
+
+
+def _plotted(row: dict[str, float]) -> bool:
+    """Whether everything in a row that curves show is a number."""
+    shown = [row.get("decisions"), row.get("against_greedy", 0.0), row.get("entropy", 0.0)]
+    return all(isinstance(one, int | float) and abs(one) < 1e300 for one in shown)

@@ -12,21 +12,25 @@ ends of the interval, of 97.5 and 2.5 %), a later stop at the lower barrier bein
 earlier one, and at the upper barrier worse (Siegmund, Sequential Analysis, 1985, section III.4).
 """
 
-from dataclasses import dataclass
-from math import exp, log, pi
+from dataclasses import dataclass, replace
+from math import exp, inf, isfinite, log, pi
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize, stats
 
-from fives_env.arena.statistics import Interval
+from fives_env.arena.statistics import LEVEL, Interval, share_at
 from fives_env.errors import choice
 
 #: Blocks before which no test stops: a variance of fewer cannot be trusted.
 LEAST = 256
 #: Terms of the series, and from which variance on it is used, in squares of the barriers' distance.
 _TERMS, EARLY = np.arange(1, 201), 0.01
+#: Bounds can be no further from 0; of games, in Elo, whose shares must differ.
+MOST, MOST_ELO = 1_000_000, 2000
+#: Least variance, of a block as of a ratio, that is told from none.
+_NONE = 1e-12
 
 
 @dataclass
@@ -49,8 +53,9 @@ class Sprt:
     beta: float = 0.05
 
     def __post_init__(self) -> None:  # noqa: D105
-        if not self.low < self.high:
-            raise ValueError(choice("sprt", (self.low, self.high), "a lower and a higher bound"))
+        if not -MOST <= self.low < self.high <= MOST:
+            allowed = f"a lower and a higher bound from -{MOST} to {MOST}"
+            raise ValueError(choice("sprt", (self.low, self.high), allowed))
         for name in ("alpha", "beta"):
             if not 0 < getattr(self, name) < 0.5:
                 raise ValueError(choice(name, getattr(self, name), "a number between 0 and 0.5"))
@@ -64,7 +69,7 @@ class Sprt:
     @property
     def variance(self) -> float:
         """Variance of a block."""
-        return max(1e-12, self._squares / self._n - (self._sum / self._n) ** 2)
+        return max(_NONE, self._squares / self._n - (self._sum / self._n) ** 2)
 
     @property
     def ratio(self) -> float:
@@ -94,10 +99,41 @@ class Sprt:
             return "high"
         return "low" if self.ratio <= below else None
 
+    def of_games(self) -> "Sprt":
+        """The test of shares of games whose bounds are these, which are in Elo.
+
+        Raises:
+            ValueError: They are too far from 0, or too close to each other.
+        """
+        low, high = share_at(self.low), share_at(self.high)
+        if not (self.low >= -MOST_ELO and self.high <= MOST_ELO and low < high):
+            allowed = f"a lower and a higher difference in Elo from -{MOST_ELO} to {MOST_ELO}"
+            raise ValueError(choice("sprt", (self.low, self.high), allowed))
+        return replace(self, low=low, high=high)
+
     def outcome(self) -> "Outcome":
         """What the test has shown so far."""
+        ends = self._freed() or self._plain()
+        return Outcome(self.decision, self.ratio, *self.bounds, self._n, ends)
+
+    def _plain(self) -> Interval:
+        """The mean as it is, with Student's t interval."""
+        mean = self._sum / self._n
+        if self._n < 2:
+            return Interval(mean, -inf, inf)
+        spread = max(0.0, self._squares / self._n - mean**2) ** 0.5
+        half = float(stats.t.ppf((1 + LEVEL) / 2, self._n - 1)) * spread / (self._n - 1) ** 0.5
+        return Interval(mean, mean - half, mean + half)
+
+    def _freed(self) -> Interval | None:
+        """The mean freed of the bias of stopping; None where the ratio does not depend on it.
+
+        That is so where all blocks are alike, or the hypotheses.
+        """
         step = self.high - self.low
         way = self._n * step**2 / self.variance  # variance of the ratio
+        if self.variance == _NONE or way < _NONE:
+            return None
         # A ratio that moves in steps crosses a barrier by 0.583 of their deviation on average.
         beyond = 0.583 * step / self.variance**0.5
         below, above = self.bounds[0] - beyond, self.bounds[1] + beyond
@@ -114,10 +150,15 @@ class Sprt:
 
             width = 40 * (self.variance / self._n) ** 0.5
             middle = self._sum / self._n
-            return float(optimize.brentq(excess, middle - width, middle + width))
+            low, high = middle - width, middle + width
+            # What is not found so far away has an open end there.
+            if excess(low) <= 0:
+                return -inf
+            return float(optimize.brentq(excess, low, high)) if excess(high) < 0 else inf
 
-        ends = Interval(mean_at(0.5), mean_at(0.975), mean_at(0.025))
-        return Outcome(self.decision, self.ratio, *self.bounds, self._n, ends)
+        with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+            found = Interval(mean_at(0.5), mean_at(0.975), mean_at(0.025))
+        return found if isfinite(found.value) else None
 
 
 class Outcome(NamedTuple):

@@ -45,18 +45,19 @@ class Standing(NamedTuple):
     Attributes:
         places: What each player has shown.
         payoffs: Mean score of the row less that of the column, where they met.
-        ratings: Elo, the anchor's being 0.
+        ratings: Elo, the anchor's being 0; None for who is not linked to the anchor by results.
         cycles: Rings of players of whom each beats the next.
     """
 
     places: list[Place]
     payoffs: list[list[Interval | None]]
-    ratings: list[Interval]
+    ratings: list[Interval | None]
     cycles: list[tuple[int, ...]]
 
     def order(self) -> list[int]:
-        """Players' numbers, the highest rating first."""
-        return sorted(range(len(self.ratings)), key=lambda k: (-self.ratings[k].value, k))
+        """Players' numbers, the highest rating first, those without one last."""
+        values = [-rating.value if rating else np.inf for rating in self.ratings]
+        return sorted(range(len(values)), key=lambda k: (values[k], k))
 
 
 def anchor_of(players: Sequence[str]) -> int:

@@ -4,15 +4,17 @@ The rounds of a block share a deal, so they are not independent; blocks are. Eve
 one of 95 % unless another level is asked for.
 """
 
-from math import exp, log, sqrt
+from math import log, sqrt
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
+from scipy import special, stats
 
 #: Confidence level, and samples of a bootstrap.
 LEVEL, RESAMPLES = 0.95, 2000
+#: Chance that an interval of this level lies wholly on the wrong side.
+HALF = round((1 - LEVEL) / 2, 6)
 
 
 class Interval(NamedTuple):
@@ -59,7 +61,8 @@ def share_of(wins: NDArray[np.float64], level: float = LEVEL) -> Interval:
     """Share of what was won, with Wilson's interval (1927) for as many games as blocks are worth.
 
     Games of one deal depend on each other, so their number is taken to be the one whose share
-    would have the variance that is seen between blocks (Korn and Graubard 1998).
+    would have the variance that is seen between blocks, less for how badly few blocks show it
+    (Korn and Graubard 1998). Where all blocks are alike, each is taken to be one game.
 
     Args:
         wins: What was won of each game, in [0, 1], (blocks, games).
@@ -68,8 +71,9 @@ def share_of(wins: NDArray[np.float64], level: float = LEVEL) -> Interval:
     by_block = wins.mean(1)
     share = float(by_block.mean())
     variance = float(by_block.var(ddof=1)) / len(by_block)
-    games = share * (1 - share) / variance if variance else float(wins.size)
+    games = share * (1 - share) / variance if variance else float(len(by_block))
     z = float(stats.norm.ppf((1 + level) / 2))
+    games *= (z / float(stats.t.ppf((1 + level) / 2, len(by_block) - 1))) ** 2
     middle = (share + z**2 / (2 * games)) / (1 + z**2 / games)
     root = (share * (1 - share) / games + z**2 / (4 * games**2)) ** 0.5
     half = z * root / (1 + z**2 / games)
@@ -85,7 +89,7 @@ def elo_of(share: float) -> float:
 
 def share_at(elo: float) -> float:
     """Share that a difference in Elo makes one expect."""
-    return 1 / (1 + exp(-elo * log(10) / 400))
+    return float(special.expit(elo * log(10) / 400))
 
 
 def elo_interval(share: Interval) -> Interval:

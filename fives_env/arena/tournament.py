@@ -1,13 +1,25 @@
 """Tournaments: all meetings of a plan, that go on where they were interrupted."""
 
 from collections.abc import Callable, Iterator
+from math import isfinite
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from fives_env.arena.jobs import Job, Meeting, Part, joined, run
 from fives_env.arena.plan import Plan, plan_of
-from fives_env.arena.results import FORMAT, line_of, part_of, read_lines, write_line, write_times
+from fives_env.arena.results import (
+    FORMAT,
+    begin,
+    end,
+    line_of,
+    locked,
+    part_of,
+    read_lines,
+    write_line,
+    write_times,
+)
 from fives_env.arena.standing import Standing, standing
+from fives_env.arena.trial import try_players
 from fives_env.errors import choice
 from fives_env.records import Record, play_record
 
@@ -73,11 +85,22 @@ def tournament(
 
     Raises:
         ValueError: A player is unknown or chose an illegal action; or the file cannot be used, or
-            belongs to another plan.
+            belongs to another plan or a tournament that is being played.
     """
+    with locked(Path(plan.file)):
+        return _play(plan, workers, engine, progress)
+
+
+def _play(
+    plan: Plan,
+    workers: int,
+    engine: Literal["processes", "ray"],
+    progress: Callable[[Played], Any] | None,
+) -> Played:
     path, meetings = Path(plan.file), plan.meetings()
     played, rest = _resume(path, plan)
     if played.result is not None:
+        end(path)
         return played
     jobs = (Job(meetings[s.meeting][2], s.first, s.blocks) for s in rest if s.blocks)
     playing = run(jobs, workers, engine=engine)
@@ -116,13 +139,16 @@ def read_results(path: str | Path) -> Played:
 
 
 def _resume(path: Path, plan: Plan) -> tuple[Played, list[Step]]:
-    """What has been played, and what is left; the first line is written if there is none."""
+    """What has been played, and what is left; the first line is written if there is none.
+
+    Nothing is written before every player has shown that it can be made and answers.
+    """
     head = {"tournament": FORMAT, **plan.to_dict()}
     lines = read_lines(path) if path.exists() else iter(())
     found = next(lines, None)
     if found is None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_line(path, head)
+        try_players(plan)
+        begin(path, head)
     else:
         for name, value in head.items():
             if found.get(name) != value:
@@ -139,16 +165,23 @@ def _replay(plan: Plan, lines: Iterator[dict[str, Any]]) -> tuple[Played, list[S
         if "result" in line:
             return played._replace(result=line["result"]), []
         step = planned[done] if done < len(planned) else None
-        if (
-            step is None
-            or line.get("meeting") != step.meeting
-            or line.get("first", 0) != (step.first if step.blocks else 0)
-        ):
+        if step is None or not _fits(line, step):
             raise ValueError(f"{plan.file}, line {done + 2}: it is not the one that was planned.")
         rules, who, meeting = meetings[step.meeting]
         _take(played, rules, who, meeting, line)
         done += 1
     return played, planned[done:]
+
+
+def _fits(line: dict[str, Any], step: Step) -> bool:
+    """Whether a line is the one of a step."""
+    if line.get("meeting") != step.meeting or ("game" in line) != (step.blocks == 0):
+        return False
+    if step.blocks:
+        scores = line.get("scores")
+        whole = isinstance(scores, list) and len(scores) == step.blocks
+        return whole and line.get("first") == step.first
+    return isinstance(line["game"], dict) and line["game"].get("game") == step.first
 
 
 def _take(
@@ -172,7 +205,7 @@ def _summary(found: Standing) -> dict[str, Any]:
 
     def rounded(value: Any) -> Any:
         if isinstance(value, float):
-            return round(value, 4)
+            return round(value, 4) if isfinite(value) else None  # JSON has no infinite numbers
         return [rounded(one) for one in value] if isinstance(value, list | tuple) else value
 
     return {

@@ -5,12 +5,13 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console, Group
+from rich.console import Group
 from rich.live import Live
 from rich.table import Table as Grid
 
-from fives_env.arena.commands import blunders, cell, crosstable, tall
-from fives_env.flags import add_workers
+from fives_env.arena.shown import blunders, crosstable, tall, within
+from fives_env.errors import choice
+from fives_env.flags import add_workers, console
 
 if TYPE_CHECKING:
     from fives_env.arena.standing import Standing
@@ -46,15 +47,28 @@ def add_report(commands: Any) -> None:
 
 
 def _report(args: argparse.Namespace) -> None:
-    from fives_env.arena.report import report
+    from fives_env.arena.report import METRICS, report
+    from fives_env.arena.results import times_file
 
-    path = Path(args.html or Path(args.file).with_suffix(".html"))
     page = report(args.file, args.runs)
+    results = Path(args.file)
+    path = Path(args.html or results.with_suffix(".html"))
+    read = [results, times_file(results), *(Path(run) / METRICS for run in args.runs)]
+    if any(_same(path, one) for one in read):
+        raise ValueError(choice("page", str(path), "another file than the ones it is made of"))
     try:
         path.write_text(page, "utf-8")
     except OSError as error:
         raise ValueError(f"page {str(path)!r} cannot be written: {error.strerror}.") from None
     print(f"Wrote {path}.")
+
+
+def _same(path: Path, other: Path) -> bool:
+    """Whether two paths lead to one file, by links too."""
+    try:
+        return path.samefile(other)
+    except OSError:
+        return False  # one of them does not exist
 
 
 def _tournament(args: argparse.Namespace) -> None:
@@ -68,9 +82,9 @@ def _tournament(args: argparse.Namespace) -> None:
     plan = read_plan(args.config)
     if args.file:
         plan = dataclasses.replace(plan, file=args.file)
-    console = Console(highlight=False)
+    screen = console()
     shown = 0.0
-    with Live(console=Console(stderr=True), transient=True, auto_refresh=False) as live:
+    with Live(console=console(stderr=True), transient=True, auto_refresh=False) as live:
 
         def show(played: "Played") -> None:
             nonlocal shown
@@ -81,11 +95,11 @@ def _tournament(args: argparse.Namespace) -> None:
         played = tournament(plan, workers, args.engine, show)
     for number, rules in enumerate(plan.rules):
         found = played.standing(number)
-        console.print(_table(played, found))
-        console.print(f"{rules!r}, {plan.blocks:,} deals each, seed {plan.seed}", style="dim")
+        screen.print(_table(played, found))
+        screen.print(f"{rules!r}, {plan.blocks:,} deals each, seed {plan.seed}", style="dim")
         for line in _remarks(plan.players, found):
-            console.print(line)
-    console.print(f"Results are in {plan.file}.")
+            screen.print(line)
+    screen.print(f"Results are in {plan.file}.")
 
 
 def _crosstables(played: "Played") -> Group:
@@ -109,10 +123,8 @@ def _table(played: "Played", found: "Standing") -> Grid:
     grid = crosstable("Elo", len(played.plan.players))
     for place, k in enumerate(order, 1):
         name = f"{place} {played.plan.players[k]}{' *' if found.places[k].marked else ''}"
-        rating = found.ratings[k]
-        elo = f"{rating.value:+.0f}\n±{(rating.high - rating.low) / 2:.0f}"
         cells = [found.payoffs[k][other] for other in order]
-        grid.add_row(name, elo, *(tall(margin) for margin in cells))
+        grid.add_row(name, tall(found.ratings[k], 0), *(tall(margin) for margin in cells))
     return grid
 
 
@@ -124,7 +136,7 @@ def _remarks(players: tuple[str, ...], found: "Standing") -> list[str]:
     for player, place in zip(players, found.places, strict=True):
         if place.adjusted:
             said.append(
-                f"{player}: margin {cell(place.adjusted.margin)} without luck, which was "
+                f"{player}: margin {within(place.adjusted.margin, 1)} without luck, which was "
                 f"{place.adjusted.removed:.0%} of the variance; blunders {blunders(place.judged)}."
             )
         if place.forfeits:

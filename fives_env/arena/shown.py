@@ -1,0 +1,49 @@
+"""What tables of the arena show in their cells."""
+
+from collections.abc import Sequence
+from math import inf
+from typing import TYPE_CHECKING
+
+from rich.table import Table as Grid
+
+if TYPE_CHECKING:
+    from fives_env.arena.statistics import Interval
+
+
+def blunders(judged: Sequence[int]) -> str:
+    """What was counted of a player's decisions, in words."""
+    choices, solved, wrong, lost = judged
+    if not solved:
+        return f"none of {choices:,} decisions could be solved"
+    each = f", {lost / wrong:.1f} points each" if wrong else ""
+    return f"{wrong / solved:.1%} of the {solved / choices:.1%} solved{each}"
+
+
+def span(low: float, high: float, digits: int = 2) -> str:
+    """From where to where an interval goes."""
+    return f"{low:+.{digits}f} to {high:+.{digits}f}"
+
+
+def within(found: "Interval | None", digits: int) -> str:
+    """An estimate and half its interval, or the end that the interval has; nothing for nothing."""
+    if found is None:
+        return ""
+    if found.high == inf:
+        return f"{found.value:+.{digits}f} >{found.low:+.{digits}f}"
+    if found.low == -inf:
+        return f"{found.value:+.{digits}f} <{found.high:+.{digits}f}"
+    return f"{found.value:+.{digits}f} ±{(found.high - found.low) / 2:.{digits}f}"
+
+
+def crosstable(second: str, players: int) -> Grid:
+    """An empty table of players against each other: name, one figure, a column for each."""
+    grid = Grid(show_lines=True)
+    grid.add_column("", overflow="fold")
+    for head in (second, *(str(k) for k in range(1, players + 1))):
+        grid.add_column(head, justify="right", no_wrap=True)
+    return grid
+
+
+def tall(found: "Interval | None", digits: int = 1) -> str:
+    """An estimate and its interval in two lines, nothing for nothing."""
+    return within(found, digits).replace(" ", "\n")
