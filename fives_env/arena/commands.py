@@ -254,10 +254,6 @@ def _ladder(args: argparse.Namespace) -> None:
 
 
 def _steps(rungs: "Sequence[Rung]") -> Grid:
-    grid = crosstable("µs", len(rungs))
-    for k, rung in enumerate(rungs, 1):
-        cells = [tall(margin) for margin in rung.margins]
-        grid.add_row(
-            f"{k} {rung.name}{'' if rung.repeatable else ' *'}", f"{rung.micros:,.2f}", *cells
-        )
-    return grid
+    names = [rung.name + " *" * (not rung.repeatable) for rung in rungs]
+    rows = [[tall(margin) for margin in rung.margins] for rung in rungs]
+    return crosstable("µs", names, [f"{rung.micros:,.2f}" for rung in rungs], rows)

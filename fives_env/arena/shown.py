@@ -35,12 +35,31 @@ def within(found: "Interval | None", digits: int) -> str:
     return f"{found.value:+.{digits}f} ±{(found.high - found.low) / 2:.{digits}f}"
 
 
-def crosstable(second: str, players: int) -> Grid:
-    """An empty table of players against each other: name, one figure, a column for each."""
-    grid = Grid(show_lines=True)
+#: Letters of a name that a table still has room for; longer ones are listed beneath it.
+LONGEST = 24
+
+
+def crosstable(
+    second: str, names: Sequence[str], figures: Sequence[str], rows: Sequence[Sequence[str]]
+) -> Grid:
+    """A table of players against each other: place and name, one figure, a cell for each other.
+
+    Args:
+        second: Head of the column of figures.
+        names: The players, the first in the first row.
+        figures: A figure for each.
+        rows: Cells of each row.
+    """
+    grid = Grid(show_lines=True, caption_justify="left")
+    places = [f"{place} {name}" for place, name in enumerate(names, 1)]
+    if max(map(len, names)) > LONGEST:
+        grid.caption = "\n".join(places)
+        places = [str(place) for place in range(1, len(names) + 1)]
     grid.add_column("", overflow="fold")
-    for head in (second, *(str(k) for k in range(1, players + 1))):
+    for head in (second, *(str(k) for k in range(1, len(names) + 1))):
         grid.add_column(head, justify="right", no_wrap=True)
+    for place, figure, cells in zip(places, figures, rows, strict=True):
+        grid.add_row(place, figure, *cells)
     return grid
 
 

@@ -108,24 +108,20 @@ def _crosstables(played: "Played") -> Group:
     tables = []
     for number, rules in enumerate(played.plan.rules):
         parts = played.joined(number)
-        grid = crosstable("Elo", len(played.plan.players))
-        grid.title = repr(rules)
-        for k, row in enumerate(payoffs(len(played.plan.players), parts)):
-            name = f"{k + 1} {played.plan.players[k]}"
-            grid.add_row(name, "", *(tall(margin) for margin in row))
-        tables.append(grid)
+        players = played.plan.players
+        rows = [[tall(margin) for margin in row] for row in payoffs(len(players), parts)]
+        tables.append(crosstable("Elo", players, [""] * len(players), rows))
+        tables[-1].title = repr(rules)
     return Group(*tables)
 
 
 def _table(played: "Played", found: "Standing") -> Grid:
     """Players by rating: Elo and margins, each with half its interval."""
     order = found.order()
-    grid = crosstable("Elo", len(played.plan.players))
-    for place, k in enumerate(order, 1):
-        name = f"{place} {played.plan.players[k]}{' *' if found.places[k].marked else ''}"
-        cells = [found.payoffs[k][other] for other in order]
-        grid.add_row(name, tall(found.ratings[k], 0), *(tall(margin) for margin in cells))
-    return grid
+    names = [f"{played.plan.players[k]}{' *' * found.places[k].marked}" for k in order]
+    ratings = [tall(found.ratings[k], 0) for k in order]
+    rows = [[tall(found.payoffs[k][other]) for other in order] for k in order]
+    return crosstable("Elo", names, ratings, rows)
 
 
 def _remarks(players: tuple[str, ...], found: "Standing") -> list[str]:
