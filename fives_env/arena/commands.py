@@ -4,6 +4,7 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from rich.console import Group
 from rich.table import Table as Grid
 
 from fives_env.arena.shown import blunders, crosstable, span, tall
@@ -253,7 +254,7 @@ def _ladder(args: argparse.Namespace) -> None:
     )
 
 
-def _steps(rungs: "Sequence[Rung]") -> Grid:
+def _steps(rungs: "Sequence[Rung]") -> Group:
     names = [rung.name + " *" * (not rung.repeatable) for rung in rungs]
     rows = [[tall(margin) for margin in rung.margins] for rung in rungs]
     return crosstable("µs", names, [f"{rung.micros:,.2f}" for rung in rungs], rows)

@@ -4,7 +4,9 @@ from collections.abc import Sequence
 from math import inf
 from typing import TYPE_CHECKING
 
+from rich.console import Group
 from rich.table import Table as Grid
+from rich.text import Text
 
 if TYPE_CHECKING:
     from fives_env.arena.statistics import Interval
@@ -40,8 +42,12 @@ LONGEST = 24
 
 
 def crosstable(
-    second: str, names: Sequence[str], figures: Sequence[str], rows: Sequence[Sequence[str]]
-) -> Grid:
+    second: str,
+    names: Sequence[str],
+    figures: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    title: str | None = None,
+) -> Group:
     """A table of players against each other: place and name, one figure, a cell for each other.
 
     Args:
@@ -49,18 +55,19 @@ def crosstable(
         names: The players, the first in the first row.
         figures: A figure for each.
         rows: Cells of each row.
+        title: What stands above it.
     """
-    grid = Grid(show_lines=True, caption_justify="left")
+    grid = Grid(show_lines=True, title=title)
     places = [f"{place} {name}" for place, name in enumerate(names, 1)]
-    if max(map(len, names)) > LONGEST:
-        grid.caption = "\n".join(places)
+    beneath = [Text(place) for place in places] if max(map(len, names)) > LONGEST else []
+    if beneath:
         places = [str(place) for place in range(1, len(names) + 1)]
     grid.add_column("", overflow="fold")
     for head in (second, *(str(k) for k in range(1, len(names) + 1))):
         grid.add_column(head, justify="right", no_wrap=True)
     for place, figure, cells in zip(places, figures, rows, strict=True):
         grid.add_row(place, figure, *cells)
-    return grid
+    return Group(grid, *beneath)
 
 
 def tall(found: "Interval | None", digits: int = 1) -> str:

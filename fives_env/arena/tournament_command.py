@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Group
 from rich.live import Live
-from rich.table import Table as Grid
 
 from fives_env.arena.shown import blunders, crosstable, tall, within
 from fives_env.errors import choice
@@ -110,12 +109,11 @@ def _crosstables(played: "Played") -> Group:
         parts = played.joined(number)
         players = played.plan.players
         rows = [[tall(margin) for margin in row] for row in payoffs(len(players), parts)]
-        tables.append(crosstable("Elo", players, [""] * len(players), rows))
-        tables[-1].title = repr(rules)
+        tables.append(crosstable("Elo", players, [""] * len(players), rows, repr(rules)))
     return Group(*tables)
 
 
-def _table(played: "Played", found: "Standing") -> Grid:
+def _table(played: "Played", found: "Standing") -> Group:
     """Players by rating: Elo and margins, each with half its interval."""
     order = found.order()
     names = [f"{played.plan.players[k]}{' *' * found.places[k].marked}" for k in order]
