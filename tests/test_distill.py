@@ -199,7 +199,7 @@ class TestResume:
         def interrupted(learner):
             count.append(0)
             if len(count) == 15:
-                signal.raise_signal(signal.SIGINT)
+                signal.default_int_handler(signal.SIGINT, None)  # even where Ctrl-C is ignored
             return learn(learner)
 
         monkeypatch.setattr(Learner, "learn", interrupted)

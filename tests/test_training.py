@@ -365,7 +365,7 @@ class TestRun:
         def interrupted(learner, fraction):
             begun.append(fraction)
             if len(begun) == 3:
-                signal.raise_signal(signal.SIGINT)
+                signal.default_int_handler(signal.SIGINT, None)  # even where Ctrl-C is ignored
             return window(learner, fraction)
 
         monkeypatch.setattr(ppo.Learner, "window", interrupted)
