@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from rich.table import Table as Grid
 
 from fives_env import __version__
-from fives_env.arena.commands import add_evaluate, add_ladder, add_power
-from fives_env.arena.tournament_command import add_report, add_tournament
 from fives_env.bench import add_bench
 from fives_env.flags import add_rules, console, rules_of
+from fives_env.match_commands import add_evaluate, add_ladder, add_power
 from fives_env.replay_command import add_replay, add_verify
+from fives_env.tournament_command import add_report, add_tournament
 
 
 def _players(_: argparse.Namespace) -> None:

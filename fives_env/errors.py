@@ -1,6 +1,7 @@
 """The one form of sentence in which bad input is refused."""
 
 import math
+import os
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -45,16 +46,21 @@ def options_of(options: Any, allowed: Iterable[str]) -> dict[str, Any]:
     return {one_of("reset option", key, allowed): item for key, item in (options or {}).items()}
 
 
+def array_of(values: Any) -> NDArray[Any]:
+    """``values`` as an array; one of None, which fits nowhere, for rows of different lengths."""
+    try:
+        return np.asarray(values)
+    except ValueError:
+        return np.asarray(None)
+
+
 def whole_numbers(name: str, values: Any, n: int) -> NDArray[np.int64]:
     """``values`` as an array of ``n`` whole numbers, (n,).
 
     Raises:
         ValueError: They are something else.
     """
-    try:
-        given = np.asarray(values)
-    except ValueError:  # rows of different lengths
-        given = np.asarray(None)
+    given = array_of(values)
     if given.shape != (n,) or not np.issubdtype(given.dtype, np.integer):
         raise ValueError(choice(name, values, f"{n} whole numbers"))
     if given.dtype == np.uint64:
@@ -84,6 +90,15 @@ def whole(name: str, value: Any, least: int, most: int) -> int:
     if is_whole(value) and least <= value <= most:
         return int(value)
     raise ValueError(choice(name, value, f"a whole number from {least} to {most}"))
+
+
+def threads_of(threads: Any) -> int:
+    """A number of threads, that of all cores unless it is given.
+
+    Raises:
+        ValueError: It is none.
+    """
+    return os.cpu_count() or 1 if threads is None else whole("threads", threads, 1, 1024)
 
 
 def real(name: str, value: Any, least: float) -> float:

@@ -38,7 +38,8 @@ from fives_env.engine.deal import players_key
 from fives_env.errors import choice, whole
 from fives_env.plain import Event
 from fives_env.players import make_player
-from fives_env.players.ask import ask
+from fives_env.players.ask import ask_at
+from fives_env.players.base import forfeits_of
 from fives_env.rules import Rules
 from fives_env.table import Table
 
@@ -193,16 +194,15 @@ def play_record(
     recorder = Recorder(table, [player.name for player in seated])
     seating = whole("seating", seating, 0, 2**56 - 1)
     numbers = np.uint64(table.seed), np.uint64(table.game), np.uint64(seating)
-    keys = np.array([players_key(*numbers)], np.uint64)
-    index, scratch = np.zeros(1, np.int64), np.zeros((1, table.rules.n_actions), np.int32)
+    key = players_key(*numbers)
     try:
         while table.turn is not None:
             player = seated[table.turn]
-            before = dict(getattr(player, "forfeits", {}))
-            (action,) = ask(player, table.rules, table.record, table.state, index, keys, scratch)
-            after = getattr(player, "forfeits", {})
-            kinds = [kind for kind, count in after.items() if count > before.get(kind, 0)]
-            recorder.play(int(action), kinds[0] if kinds else None)
+            before = dict(forfeits_of(player))
+            action = ask_at(player, table, key)
+            after = forfeits_of(player).items()
+            kinds = [kind for kind, count in after if count > before.get(kind, 0)]
+            recorder.play(action, kinds[0] if kinds else None)
     finally:
         for given, player in zip(players, seated, strict=True):
             if player is not given and hasattr(player, "close"):

@@ -45,11 +45,6 @@ def in_play(highest: int) -> list[int]:
     return [i for i, (_, hi) in enumerate(_PAIRS) if hi <= highest]
 
 
-def heavier_first(tile: int) -> tuple[int, int]:
-    """Sort key of a tile's weight: most pips, then the higher half."""
-    return int(PIPS[tile]), int(HI[tile])
-
-
 def names(mask: int) -> list[str]:
     """Names of the tiles in a set, in tile order."""
     return [NAMES[i] for i in range(N_TILES) if mask >> i & 1]

@@ -183,6 +183,11 @@ def test_importing_brings_no_heavy_library():
     assert run(code, PACKAGE.parent) == "[]"
 
 
+def test_the_command_starts_without_scipy():
+    code = "import sys, fives_env.cli; print('scipy.stats' in sys.modules)"
+    assert run(code, PACKAGE.parent) == "False"
+
+
 def test_two_seeded_runs_are_equal_to_the_byte():
     def digest():
         sums = hashlib.sha256()

@@ -27,6 +27,18 @@ def test_greedy_beats_random_by_the_known_margin():
     assert result.rounds == 8000
 
 
+def test_the_first_call_is_not_timed():
+    """It may compile much, which is no time of a decision."""
+    calls = []
+
+    def slow_at_first(views):
+        calls.append(len(views.keys))
+        return views.mask.argmax(1)
+
+    result = evaluate(slow_at_first, "random", pairs=20)
+    assert result.decisions_a == sum(calls[1:]) > 0
+
+
 def test_equal_players_are_equal():
     result = evaluate("greedy", "greedy", pairs=4000)
     assert result.low < 0 < result.high

@@ -85,11 +85,14 @@ class TestCheckpoint:
         assert names == ["README.md", "card.json", "model.safetensors"]
 
     def test_readme_says_rules_and_results(self, tmp_path):
-        result = {"b": "greedy", "margin": 7.125, "low": 6.5, "high": 7.75, "pairs": 4000}
+        result = {"a": "network:duel", "b": "greedy", "rules": repr(RULES), "seed": 5}
+        result |= {"margin": 7.125, "low": 6.5, "high": 7.75, "pairs": 4000}
         checkpoint.save(tmp_path / "duel", random_weights(RULES), RULES, results=[result])
         text = (tmp_path / "duel" / "README.md").read_text()
         assert "# duel" in text and repr(RULES) in text
-        assert "greedy: +7.12 points a round, 95 % interval +6.50 to +7.75, 4000 pairs" in text
+        assert "greedy: +7.12 points a round, 95 % interval +6.50 to +7.75" in text
+        call = f"evaluate('network:duel', 'greedy', rules={RULES!r}, pairs=4000, seed=5)"
+        assert call in text
 
     def test_save_replaces_an_older_one(self, copy):
         checkpoint.save(copy, random_weights(RULES, (8,), seed=1), RULES)

@@ -18,8 +18,18 @@ from fives_env.players import make_player
 from fives_env.players.endgame import EndgamePlayer, solve
 from fives_env.players.program import ProgramPlayer
 from fives_env.players.search import SearchPlayer, analyse
+from fives_env.records import play_record
 
 GRID = np.zeros((2, 40), np.int64)
+
+
+class Odd:
+    """A player whose count of forfeits is none."""
+
+    name, forfeits = "odd", 3
+
+    def act(self, views):
+        return np.full(len(views.keys), -1)
 
 
 def vector():
@@ -125,6 +135,8 @@ def env(**options):
         (lambda: evaluate("exec:a\0b", "random", pairs=2), "a program (embedded null byte)"),
         (lambda: ProgramPlayer("true", move_limit=-1), "move limit is -1"),
         (lambda: ProgramPlayer("true", float("nan")), "start limit is nan"),
+        (lambda: play_record([Odd(), "random"], seed=1), "player odd chose action -1"),
+        (lambda: evaluate(Odd(), "random", pairs=2), "player odd chose action -1"),
         (lambda: evaluate("random", "random", progress=3), "progress is 3"),
         (lambda: evaluate("random", "random", unit=GRID), "unit is array"),
         (lambda: evaluate("random", "random", threads=0), "threads is 0"),

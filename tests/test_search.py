@@ -198,6 +198,14 @@ def test_refused_options(spec, says):
     assert says in str(error.value) and str(error.value).endswith(".")
 
 
+def test_a_shipped_network_plays_worlds_out():
+    """By the name of either kind of player: they are the same network."""
+    table = Table(seed=4)
+    one, other = (analyse(table, worlds=8, playouts=f"{kind}:tiny") for kind in ("tiny", "network"))
+    assert one.values == other.values != analyse(table, worlds=8).values
+    assert make_player("search:playouts=network:duel").name.endswith("playouts=network:duel")
+
+
 def test_names_tell_the_options():
     for spec in (
         "search:worlds=160,playouts=tactician",

@@ -13,9 +13,8 @@ from fives_env.engine.settle import side_of
 from fives_env.engine.state import OVER
 from fives_env.engine.turn import act, legal
 from fives_env.engine.turn import reset as start
-from fives_env.players.compiled import choose
 from fives_env.players.features import SCALARS, describe, describe_decision
-from fives_env.players.playouts import NETWORK, lead_of, play_out
+from fives_env.players.playouts import answer, lead_of, play_out
 from fives_env.players.tactician import holdable
 from fives_env.players.values import distinct, lone, think, write_values
 
@@ -35,14 +34,6 @@ def explore(desk, n, heat, key):  # type: ignore[no-untyped-def]
             best = k
             most = value
     return best
-
-
-@jit
-def answer(t, r, kind, player, desk, key, row):  # type: ignore[no-untyped-def]
-    """Action of a compiled player, or of a network if ``kind`` is ``NETWORK``."""
-    if kind == NETWORK:
-        return think(player, desk, t, r, row)
-    return choose(kind, t, r, key, row)
 
 
 @jit

@@ -19,7 +19,7 @@ from fives_env.arena.statistics import (
     share_of,
     without_luck,
 )
-from fives_env.errors import choice, one_of, whole
+from fives_env.errors import choice, one_of, threads_of, whole
 from fives_env.rules import Rules
 
 #: Blocks between two looks at a test, and in what one process plays at a time.
@@ -55,7 +55,8 @@ class Result:
         blocked: Share of rounds that were blocked (of games: of their last rounds).
         forfeits_a: Decisions that A, an outside program, forfeited.
         forfeits_b: The same of B.
-        decisions_a: Decisions that A was asked for; a compiled player's are not counted.
+        decisions_a: Decisions of A that were timed: not its first call, in which much may be
+            compiled, and none of a compiled player.
         decisions_b: The same of B.
         micros_a: Microseconds that one took; processor time, or the clock's for outside programs
             and players bounded by time. None if there was none.
@@ -165,7 +166,7 @@ def evaluate(
     pairs = whole("pairs", pairs, 2, 10**9)
     seed = whole("seed", seed, 0, 2**63 - 1)
     workers = whole("workers", workers, 1, 1024)
-    threads = threads if threads is None else whole("threads", threads, 1, 1024)
+    threads = threads_of(threads)
     unit = one_of("unit", unit, ("round", "game"))
     if not (progress is None or callable(progress)):
         raise ValueError(choice("progress", progress, "a function"))

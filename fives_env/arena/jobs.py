@@ -5,7 +5,7 @@ import multiprocessing
 import os
 import time
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
@@ -17,8 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fives_env.arena.match import Blocks, Match, depends_on_time
-from fives_env.errors import choice
+from fives_env.errors import choice, threads_of
 from fives_env.players import Player, make_player
+from fives_env.players.base import forfeits_of
 from fives_env.rules import Rules
 
 #: Whose processes can play.
@@ -96,7 +97,7 @@ class Part(NamedTuple):
         marks: Whether each one's choices depend on the machine, so that none can be repeated.
         wall: Seconds that passed.
         blocks: The blocks.
-        decisions: Decisions that each was asked for in Python.
+        decisions: Decisions of each that were timed; see :class:`.match.Tally`.
         seconds: Time that it took for them.
         judged: See :class:`.match.Tally`, int64, (players, 4).
         forfeits: Decisions that it forfeited.
@@ -146,7 +147,7 @@ class Hall:
         tallies = self._match.tallies
         for tally in tallies:
             tally.decisions, tally.seconds, tally.judged = 0, 0.0, np.zeros(4, np.int64)
-        before = np.array([_forfeits(player) for player in self.players])
+        before = np.array([sum(forfeits_of(player).values()) for player in self.players])
         began = time.perf_counter()
         parts = list(self._match.play(blocks, first))
         return Part(
@@ -157,7 +158,7 @@ class Hall:
             np.array([tally.decisions for tally in tallies]),
             np.array([tally.seconds for tally in tallies]),
             np.array([tally.judged for tally in tallies]),
-            np.array([_forfeits(player) for player in self.players]) - before,
+            np.array([sum(forfeits_of(player).values()) for player in self.players]) - before,
         )
 
     def close(self) -> None:
@@ -173,11 +174,6 @@ def joined(parts: list[Part]) -> Part:
     counted = list(zip(*parts, strict=True))
     wall, *rest = (sum(column[1:], column[0]) for column in (counted[2], *counted[4:]))
     return Part(parts[0].names, parts[0].marks, wall, blocks, *rest)
-
-
-def _forfeits(player: Player) -> int:
-    forfeits = getattr(player, "forfeits", None)
-    return sum(forfeits.values()) if isinstance(forfeits, Mapping) else 0
 
 
 def run(
@@ -203,7 +199,7 @@ def run(
     if engine == "ray":
         yield from _run_on_ray(jobs, workers)
     elif workers == 1:
-        yield from _run_here(jobs, threads or os.cpu_count() or 1)
+        yield from _run_here(jobs, threads_of(threads))
     else:
         yield from _run_elsewhere(jobs, workers)
 

@@ -102,7 +102,8 @@ class Tally:
     """What is counted of a player during a match.
 
     Attributes:
-        decisions: Decisions that it was asked for, by Python; a compiled player's are not counted.
+        decisions: Decisions that were timed: those that Python asked for, a compiled player's are
+            not; without its first call, in which much may be compiled.
         seconds: Time that it took for them.
         judged: Decisions with a choice, those of them that could be solved, those where it gave
             something away, and the points that it gave; int64, (4,). Only where studied.
@@ -188,6 +189,7 @@ class Match:
             [p.kind if isinstance(p, CompiledPlayer) else EXTERNAL for p in self.players]
         )
         self.tallies = [Tally(0, 0.0, np.zeros(4, np.int64)) for _ in self.players]
+        self._asked: set[int] = set()
         self._games = unit == "game"
         self._record = rules.record(episode=unit)
         self._scratch = np.zeros((threads, rules.n_actions), np.int32)
@@ -255,8 +257,10 @@ class Match:
         clock = time.perf_counter if depends_on_time(player) else time.process_time
         began = clock()
         actions = ask(player, self.rules, record, tables, index, keys[index], self._scratch)
-        tally.seconds += clock() - began
-        tally.decisions += n
+        if number in self._asked:
+            tally.seconds += clock() - began
+            tally.decisions += n
+        self._asked.add(number)
 
         def carry_out(k: int, lo: int, hi: int) -> None:
             where = tables, record, index, actions, batch.NO_EVENTS

@@ -10,7 +10,6 @@ from string import Template
 from fives_env.arena import charts
 from fives_env.arena.pace import micros_of
 from fives_env.arena.results import read_times
-from fives_env.arena.shown import within
 from fives_env.arena.standing import Standing, remarks
 from fives_env.arena.statistics import Interval
 from fives_env.arena.tournament import Played, read_results
@@ -20,6 +19,7 @@ from fives_env.records import Record
 from fives_env.render.svg import svg
 from fives_env.replay import moments
 from fives_env.rules import Rules
+from fives_env.shown import within
 
 #: Where a training run keeps its rows.
 METRICS = "metrics.jsonl"

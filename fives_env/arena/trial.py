@@ -1,11 +1,8 @@
 """One decision of every player, before a tournament begins."""
 
-import numpy as np
-
 from fives_env.arena.plan import Plan
-from fives_env.engine.deal import players_key
 from fives_env.players import make_player
-from fives_env.players.ask import ask
+from fives_env.players.ask import ask_at
 from fives_env.rules import Rules
 from fives_env.table import Table
 
@@ -24,11 +21,8 @@ def try_players(plan: Plan) -> None:
 def _try(spec: str, rules: Rules) -> None:
     """Make a player, ask it for one decision, and close it."""
     player = make_player(spec)
-    table = Table(rules, seed=0)
-    keys, index = np.array([players_key(*np.zeros(3, np.uint64))], np.uint64), np.zeros(1, np.int64)
-    scratch = np.zeros((1, rules.n_actions), np.int32)
     try:
-        ask(player, rules, table.record, table.state, index, keys, scratch)
+        ask_at(player, Table(rules, seed=0), 0)
     finally:
         if hasattr(player, "close"):
             player.close()

@@ -61,11 +61,16 @@ def look(tables, rules, obs, mask, seats, scratch, lo, hi):  # type: ignore[no-u
 
 
 @jit
+def allowed(mask, i, action):  # type: ignore[no-untyped-def]
+    """Whether row ``i`` of a mask has an action, which may be any whole number."""
+    return 0 <= action < mask.shape[1] and mask[i, action] != 0
+
+
+@jit
 def first_illegal(mask, actions):  # type: ignore[no-untyped-def]
     """The first table whose action is not legal, -1 if all are."""
     for i in range(len(mask)):
-        action = actions[i]
-        if action < 0 or action >= mask.shape[1] or not mask[i, action]:
+        if not allowed(mask, i, i64(actions[i])):
             return i
     return -1
 

@@ -7,7 +7,6 @@ settings stay as they are.
 """
 
 import atexit
-import contextlib
 import hashlib
 import os
 import shutil
@@ -73,8 +72,15 @@ class _Cache(FunctionCache):  # type: ignore[misc]
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Save the code for one signature; not at all on a file system that cannot lock."""
-        with contextlib.suppress(NotImplementedError), FileLock(Path(CACHE) / "lock"):
+        lock = FileLock(Path(CACHE) / "lock")
+        try:
+            lock.acquire()
+        except NotImplementedError:
+            return
+        try:
             super().save_overload(sig, data)
+        finally:
+            lock.release()
 
 
 def _compiled(function: F, **options: Any) -> F:

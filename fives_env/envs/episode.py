@@ -190,7 +190,7 @@ def step(tables, rules, episodes, cast, obs, mask, final_obs, none, actions, scr
             begin(t, r, e, cast[0], t["seed"], t["game"] + np.uint64(1))
         else:
             action = i64(actions[i])
-            if action < 0 or action >= mask.shape[1] or not mask[i, action]:
+            if not batch.allowed(mask, i, action):
                 action = choose(RANDOM, t, r, batch.decision_key(t, e["key"]), scratch)
                 e["illegal"] += 1
             act(t, r, action, none)
@@ -225,10 +225,9 @@ def asking(episodes, number, index):  # type: ignore[no-untyped-def]
 def first_illegal(episodes, restart, mask, actions):  # type: ignore[no-untyped-def]
     """The first table whose action is not legal, -1 if all are."""
     for i in range(len(mask)):
-        if restart or not episodes[i]["done"]:
-            action = i64(actions[i])
-            if action < 0 or action >= mask.shape[1] or not mask[i, action]:
-                return i
+        waits = episodes[i]["done"] and not restart
+        if not waits and not batch.allowed(mask, i, i64(actions[i])):
+            return i
     return -1
 
 

@@ -15,7 +15,7 @@ from fives_env.envs.episode import pick, seat_of
 from fives_env.envs.rewards import margin
 from fives_env.envs.versus import close_made, is_raising, opponents_of, seat_rule
 from fives_env.errors import is_whole, one_of, options_of
-from fives_env.players.ask import ask
+from fives_env.players.ask import ask_at
 from fives_env.players.compiled import RANDOM, CompiledPlayer
 from fives_env.rules import Rules
 from fives_env.table import Table
@@ -161,9 +161,7 @@ class FivesEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
             if isinstance(player, CompiledPlayer):
                 table.play(self._pick(player.kind))
             else:
-                index, keys = np.zeros(1, np.int64), np.full(1, self._key)
-                where = table.rules, table.record, table.state
-                table.play(int(ask(player, *where, index, keys, self._scratch)[0]))
+                table.play(ask_at(player, table, int(self._key)))
 
     def _pick(self, kind: int) -> int:
         table = self.table

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from fives_env.engine import view
 from fives_env.envs.versus import Versus
-from fives_env.errors import choice, is_whole, one_of, options_of
+from fives_env.errors import array_of, choice, is_whole, one_of, options_of
 
 Array = NDArray[Any]
 
@@ -123,10 +123,7 @@ class FivesVectorEnv(VectorEnv[Array, Array, Array]):
         """
         chosen = options_of(options, ("reset_mask",)).get("reset_mask")
         if chosen is not None:
-            try:
-                mask = np.asarray(chosen)
-            except ValueError:  # rows of different lengths
-                mask = np.asarray(None)
+            mask = array_of(chosen)
             if mask.dtype != np.bool_ or mask.shape != (self.num_envs,) or not mask.any():
                 allowed = f"{self.num_envs} truth values, not all False"
                 raise ValueError(choice("reset_mask", chosen, allowed))

@@ -32,7 +32,7 @@ OPTIONS = {
     "endgame": {"positions": "positions to look at in a decision before giving up (1000000)"},
     "search": {
         "worlds": "deals that each action is tried in (160)",
-        "playouts": "who plays them out: random, greedy, tactician or tiny:PATH (tactician)",
+        "playouts": "random, greedy, tactician, tiny:PATH or network:PATH plays them (tactician)",
         "guide": "checkpoint that has a say before, and judges play-outs that are cut short (none)",
         "weight": "worlds that its opinion weighs as much as (40)",
         "depth": "decisions after which a play-out is cut short; 0 for none (0)",

@@ -11,6 +11,7 @@ from fives_env.engine.view import redact
 from fives_env.errors import whole_numbers
 from fives_env.players.base import Player, Views
 from fives_env.rules import Rules
+from fives_env.table import Table
 
 
 @jit
@@ -78,16 +79,25 @@ def ask(
     return _checked(player, rules, answer, legal)
 
 
+def ask_at(player: Player, table: Table, key: int) -> int:
+    """A player's action at one table where it is on turn; ``key`` is its randomness there.
+
+    Raises:
+        ValueError: As :func:`ask` does.
+    """
+    index, keys = np.zeros(1, np.int64), np.array([key], np.uint64)
+    scratch = np.zeros((1, table.rules.n_actions), np.int32)
+    (action,) = ask(player, table.rules, table.record, table.state, index, keys, scratch)
+    return int(action)
+
+
 def _checked(
     player: Player, rules: Rules, answer: Any, mask: NDArray[np.bool_]
 ) -> NDArray[np.int64]:
     """The player's answer as actions, refused if one of them is not legal."""
-    n = len(mask)
-    actions = whole_numbers(f"answer of player {player.name}", answer, n)
-    known = (actions >= 0) & (actions < rules.n_actions)
-    legal = known & mask[np.arange(n), np.where(known, actions, 0)]
-    if not legal.all():
-        k = int(np.argmin(legal))
+    actions = whole_numbers(f"answer of player {player.name}", answer, len(mask))
+    k = batch.first_illegal(mask.view(np.int8), actions)
+    if k >= 0:
         raise ValueError(
             f"player {player.name} chose action {actions[k]}, "
             f"but must choose one of {rules.names_of(mask[k])}."

@@ -1,5 +1,6 @@
 """What a player is: it gets views in batches and answers with actions."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -44,3 +45,9 @@ class Player(Protocol):
     def act(self, views: Views) -> NDArray[np.int64]:
         """One legal action for each view, (k,); a row depends on that view alone."""
         ...
+
+
+def forfeits_of(player: Player) -> Mapping[str, int]:
+    """Decisions that a player has forfeited, by kind; only outside programs count any."""
+    found = getattr(player, "forfeits", None)
+    return found if isinstance(found, Mapping) else {}

@@ -256,11 +256,7 @@ def _write(path: Path, data: bytes) -> None:
 
 
 def _readme(folder: Path, rules: Rules, card: Mapping[str, Any]) -> str:
-    results = "".join(
-        f"- against {r['b']}{_where(rules, r)}: {r['margin']:+.2f} points a round, "
-        f"95 % interval {r['low']:+.2f} to {r['high']:+.2f}, {r['pairs']} pairs\n"
-        for r in card.get("results", ())
-    )
+    results = "".join(_told(result) for result in card.get("results", ()))
     also = "".join(f" and `{Rules(**others)!r}`" for others in card.get("also", ()))
     made = ""
     if "command" in card:
@@ -279,7 +275,11 @@ def _readme(folder: Path, rules: Rules, card: Mapping[str, Any]) -> str:
     )
 
 
-def _where(rules: Rules, result: Mapping[str, Any]) -> str:
-    """Under which rules a result was found, if others than a checkpoint's own."""
-    found = result.get("rules", repr(rules))
-    return "" if found == repr(rules) else f" under `{found}`"
+def _told(result: Mapping[str, Any]) -> str:
+    """A result in words, and the call that gives it."""
+    a, b, pairs, seed = (result[name] for name in ("a", "b", "pairs", "seed"))
+    return (
+        f"- against {b}: {result['margin']:+.2f} points a round, 95 % interval "
+        f"{result['low']:+.2f} to {result['high']:+.2f}\n"
+        f"  (`evaluate({a!r}, {b!r}, rules={result['rules']}, pairs={pairs}, seed={seed})`)\n"
+    )

@@ -1,6 +1,5 @@
 """``endgame``: exact play once nothing is hidden, and :func:`solve` for a table seen whole."""
 
-import os
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ from fives_env.engine.jit import i64, jit
 from fives_env.engine.redeal import Deals, deal, new_deals, prepare
 from fives_env.engine.state import DRAW_NONE
 from fives_env.engine.turn import legal
-from fives_env.errors import choice, whole
+from fives_env.errors import choice, threads_of, whole
 from fives_env.players.base import Views
 from fives_env.players.solver import Board, new_board
 from fives_env.players.solver import solve as solve_board
@@ -119,8 +118,7 @@ class EndgamePlayer:
 
     def __init__(self, positions: int = 1_000_000, threads: int | None = None) -> None:
         self.positions = whole("positions", positions, 1, MOST)
-        threads = os.cpu_count() or 1 if threads is None else threads
-        self.threads = whole("threads", threads, 1, 1024)
+        self.threads = threads_of(threads)
         self.name = "endgame" if positions == 1_000_000 else f"endgame:positions={positions}"
         self._rooms: dict[int, list[tuple[Board, Deals, NDArray[np.int32]]]] = {}
 

@@ -137,6 +137,14 @@ def pips_ahead(t, r, side):  # type: ignore[no-untyped-def]
 
 
 @jit
+def answer(t, r, kind, player, desk, key, row):  # type: ignore[no-untyped-def]
+    """Action of a compiled player, or of a network if ``kind`` is ``NETWORK``."""
+    if kind == NETWORK:
+        return think(player, desk, t, r, row)
+    return choose(kind, t, r, key, row)
+
+
+@jit
 def play_out(t, r, side, net, desk, kind, turns, player, player_desk, key, none, row):  # type: ignore[no-untyped-def]
     """Play a table on, in place, and say how far a side is ahead then, with what it may expect.
 
@@ -166,10 +174,7 @@ def play_out(t, r, side, net, desk, kind, turns, player, player_desk, key, none,
                 if r["sides"] == 2 or side_of(r, i64(t["turn"])) == side:
                     n = distinct(t, r, row, n)
                     return lead_of(t, r, side) + expect(net, desk, t, r, side, row, n)
-            if kind == NETWORK:
-                action = think(player, player_desk, t, r, row)
-            else:
-                action = choose(kind, t, r, fold(key, k), row)
+            action = answer(t, r, kind, player, player_desk, fold(key, k), row)
             k += 1
         act(t, r, action, none)
     return lead_of(t, r, side)
@@ -277,7 +282,7 @@ def play_worlds(room, r, n, kind, depth, exact, key, first, last):  # type: igno
 
 @jit
 def leader(room, n):  # type: ignore[no-untyped-def]
-    """The candidate in the race with the largest mean, the tactician's opinion included."""
+    """The candidate in the race with the largest mean, opinions included."""
     best = -1
     most = 0.0
     for k in range(n):

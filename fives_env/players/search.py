@@ -6,9 +6,9 @@ largest mean margin is chosen. Actions clearly behind are dropped on the way. On
 between two sides, play is exact.
 """
 
-import os
 import time
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from fives_env.engine import batch
 from fives_env.engine.jit import i64, jit
 from fives_env.engine.state import PLAY
-from fives_env.errors import choice, one_of, whole
+from fives_env.errors import choice, one_of, threads_of, whole
 from fives_env.players.base import Views
 from fives_env.players.compiled import KINDS
 from fives_env.players.endgame import settled
@@ -61,6 +61,8 @@ class Analysis:
     seconds: float
 
 
+#: Kinds of players whose networks can play worlds out.
+NETWORKS = ("tiny", "network")
 #: What is left of an opinion once whole values are known: it tells equal ones apart.
 TIE = 1e-6
 # How a decision is made.
@@ -140,8 +142,8 @@ class SearchPlayer:
 
     Args:
         worlds: Deals that each action is tried in, 160 unless ``ms`` is given.
-        playouts: Compiled player that plays them out: ``random``, ``greedy``, ``tactician``, or
-            ``tiny:PATH``, a small network of values.
+        playouts: Who plays them out: ``random``, ``greedy``, ``tactician``, or a network of values,
+            ``tiny:PATH`` or ``network:PATH``, which is the same but for its size.
         guide: Checkpoint of a network of values, whose opinion then settles what worlds leave open
             instead of the tactician's, and which judges play-outs that are cut short.
         weight: Worlds that the guide's opinion weighs as much as.
@@ -175,10 +177,10 @@ class SearchPlayer:
         threads: int | None = None,
     ) -> None:
         kind, _, path = playouts.partition(":") if isinstance(playouts, str) else ("", "", "")
-        if kind == "tiny" and path:
+        if kind in NETWORKS and path:
             self._nets = load_net(path)[0], no_net()
         else:
-            kind = one_of("playouts", playouts, [*KINDS, "tiny:PATH"])
+            kind = one_of("playouts", playouts, [*KINDS, *(f"{net}:PATH" for net in NETWORKS)])
             self._nets = no_net(), no_net()
         if guide:
             self._nets = self._nets[0], load_net(guide)[0]
@@ -191,8 +193,7 @@ class SearchPlayer:
         self.worlds = worlds
         self.ms = None if ms is None else whole("ms", ms, 1, 3_600_000)
         self.time_bounded = ms is not None
-        threads = os.cpu_count() or 1 if threads is None else threads
-        self.threads = whole("threads", threads, 1, 1024)
+        self.threads = threads_of(threads)
         depth = whole("depth", depth, 0, 1000)
         self._voids = voids
         self._how = KINDS.get(kind, NETWORK), depth or -1, whole("exact", exact, 0, 28)
@@ -203,12 +204,17 @@ class SearchPlayer:
         self.name = f"search:{','.join(shown)}"
         self._rooms: dict[int, list[Room]] = {}
 
-    def _room(self, n: int) -> list[Room]:
-        """Room for each thread, under rules of ``n`` actions."""
+    def _room(self, records: NDArray[Any], rules: NDArray[Any], n: int) -> list[Room]:
+        """Room for each thread, under rules of ``n`` actions.
+
+        The first time, kernels are compiled on the first record: before threads start, and before
+        anybody looks at the clock.
+        """
         if n not in self._rooms:
-            self._rooms[n] = [
-                new_room(n, SLOTS, POSITIONS, *self._nets) for _ in range(self.threads)
-            ]
+            rooms = [new_room(n, SLOTS, POSITIONS, *self._nets) for _ in range(self.threads)]
+            start(records, 0, rules, self._voids, self._weight, False, rooms[0])
+            more(rooms[0], rules, 0, *self._how, np.uint64(0), 0, 0)
+            self._rooms[n] = rooms
         return self._rooms[n]
 
     def __getstate__(self) -> dict[str, Any]:
@@ -217,9 +223,11 @@ class SearchPlayer:
 
     def act(self, views: Views) -> NDArray[np.int64]:
         """One legal action for each view."""
-        rules = views.rules.record(episode="round")
-        rooms = self._room(views.rules.n_actions)
         chosen = np.zeros(len(views.records), np.int64)
+        if not len(chosen):
+            return chosen
+        rules = views.rules.record(episode="round")
+        rooms = self._room(views.records, rules, views.rules.n_actions)
         kind, depth, exact = self._how
 
         def kernel(slice_: int, lo: int, hi: int) -> None:
@@ -244,17 +252,10 @@ class SearchPlayer:
                 n, _, _ = self._think(views.records, k, rules, views.keys[k], rooms[slice_])
                 chosen[k] = rooms[slice_].candidates[leader(rooms[slice_], n)]
 
-        if self.time_bounded:
-            self._compile(views.records, rules, rooms[0])
-        else:
+        if not self.time_bounded:
             kernel(0, 0, 0)  # compiles, before threads start
         batch.sliced(timed if self.time_bounded else kernel, len(chosen), self.threads)
         return chosen
-
-    def _compile(self, records: NDArray[Any], rules: NDArray[Any], room: Room) -> None:
-        """Compile before threads start, and before anybody looks at the clock."""
-        start(records, 0, rules, self._voids, self._weight, False, room)
-        more(room, rules, 0, *self._how, np.uint64(0), 0, 0)
 
     def _think(
         self,
@@ -268,15 +269,10 @@ class SearchPlayer:
         """Look into one decision: candidates, how it was made, seconds."""
         began = time.perf_counter()
         n, how = start(records, k, rules, self._voids, self._weight, asked, room)
-        number = 0
-        while how == UNKNOWN:
-            last = number + LAP if self.time_bounded else self.worlds
-            more(room, rules, n, *self._how, key, number, last)
-            number = last
-            spent = time.perf_counter() - began
-            if alone(room, n) or number >= (1 << 40 if self.ms else self.worlds):
-                break
-            if self.ms and spent * 1000 >= self.ms:
+        lap, limit = (self.worlds, 0.0) if self.ms is None else (LAP, self.ms / 1000)
+        for first in count(0, lap) if how == UNKNOWN else ():
+            more(room, rules, n, *self._how, key, first, first + lap)
+            if alone(room, n) or time.perf_counter() - began >= limit:
                 break
         return n, how, time.perf_counter() - began
 
@@ -296,9 +292,8 @@ class SearchPlayer:
         if table.turn is None:
             raise ValueError(choice("phase", "over", "one in which somebody is to act"))
         rules = table.rules.record(episode="round")
-        room = self._room(table.rules.n_actions)[0]
         record = table.redact(table.turn)
-        self._compile(record, rules, room)
+        room = self._room(record, rules, table.rules.n_actions)[0]
         n, how, seconds = self._think(record, 0, rules, np.uint64(key), room, asked=True)
         bits = table.rules.n_ends.bit_length() - 1
         values, visits = {}, {}

@@ -1,6 +1,5 @@
 """A network of values as a player, on the kernels of :mod:`.values`; no torch."""
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,7 @@ from fives_env.engine import batch
 from fives_env.engine.jit import i64, jit
 from fives_env.engine.redeal import relay
 from fives_env.engine.state import NOBODY, copy_of
-from fives_env.errors import choice, whole
+from fives_env.errors import choice, threads_of
 from fives_env.players import checkpoint
 from fives_env.players.base import Views
 from fives_env.players.values import Net, net_of, new_desk, think, write_values
@@ -70,8 +69,7 @@ class ValuePlayer:
     def __init__(self, path: str | Path, name: str = "", threads: int | None = None) -> None:
         self.net, self.card = load_net(path)
         self.name = name or f"network:{path}"
-        threads = os.cpu_count() or 1 if threads is None else threads
-        self._threads = whole("threads", threads, 1, 1024)
+        self._threads = threads_of(threads)
         self._desks = [new_desk(self.net) for _ in range(self._threads)]
         also = self.card.get("also", [])
         self._trained_for = [Rules(**rules) for rules in (self.card["rules"], *also)]

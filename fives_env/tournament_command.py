@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Group
 from rich.live import Live
 
-from fives_env.arena.shown import blunders, crosstable, tall, within
 from fives_env.errors import choice
 from fives_env.flags import add_workers, console
+from fives_env.shown import blunders, crosstable, tall, within
 
 if TYPE_CHECKING:
     from fives_env.arena.standing import Standing

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Group
 from rich.table import Table as Grid
 
-from fives_env.arena.shown import blunders, crosstable, span, tall
 from fives_env.errors import choice, whole
 from fives_env.flags import add_match, add_rules, console, json_of, progress_bar, rules_of
+from fives_env.shown import blunders, crosstable, span, tall
 
 if TYPE_CHECKING:  # SciPy takes a second to import, which the other commands need not wait for
     from fives_env.arena.evaluate import Result
