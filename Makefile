@@ -39,5 +39,5 @@ endif
 	  $(PYTHON) -m venv --clear .venv; fi
 	@rm -f $@ && echo "$(CURDIR)" > .venv/unfinished
 	@echo "Installing into .venv; the first time takes a few minutes."
-	@$(RUN) pip install --quiet -c configs/constraints.txt -e ".[train,render,report,dev]"
+	@$(RUN) pip install --quiet -c configs/constraints.txt -e ".[train,render,report,onnx,dev]"
 	@mv .venv/unfinished $@
