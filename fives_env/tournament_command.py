@@ -40,7 +40,11 @@ def add_report(commands: Any) -> None:
     parser.add_argument("file", metavar="RESULTS", help="what fives tournament has written")
     parser.add_argument("--html", metavar="FILE", help="the page; RESULTS with .html by default")
     parser.add_argument(
-        "--runs", nargs="*", default=[], metavar="FOLDER", help="training runs, for their curves"
+        "--runs",
+        nargs="*",
+        default=[],
+        metavar="FOLDER",
+        help="training runs, for their curves; those that differ in their seed only are one",
     )
     parser.set_defaults(run=_report)
 

@@ -6,7 +6,7 @@ import warnings
 import numpy as np
 import pytest
 
-from fives_env.arena import charts
+from fives_env.arena import charts, report
 from fives_env.arena.tournament import tournament
 from fives_env.cli import main
 from fives_env.flags import json_of
@@ -101,6 +101,91 @@ def test_a_report_is_one_file(whole, tmp_path, capsys):
     assert main(["report", str(path)]) == 2
 
 
+def training_run(folder, settings="", values=(1, 2, 3), **others):
+    """A folder as training leaves it."""
+    folder.mkdir()
+    rows = [
+        {"decisions": 9 * k, "seconds": 60 * k, "against_tactician": v} | others
+        for k, v in enumerate(values, 1)
+    ]
+    (folder / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    if settings:
+        (folder / "settings.yaml").write_text(f"# numpy 2\nfolder: {folder}\n{settings}")
+    return str(folder)
+
+
+def curves_of(monkeypatch, *runs):
+    """The section about some runs, and the values that go into each of its curves."""
+    pytest.importorskip("matplotlib")
+    drawn = {}
+
+    def curves(groups):
+        for name, seeds in groups.items():
+            drawn[name] = [[row["against_tactician"] for row in rows] for rows in seeds]
+        return charts_curves(groups)
+
+    charts_curves = charts.curves
+    monkeypatch.setattr(charts, "curves", curves)
+    return report._learning(runs), drawn
+
+
+def test_runs_that_differ_in_their_seed_are_one_curve(tmp_path, monkeypatch):
+    made = {
+        name: training_run(tmp_path / name, settings, values)
+        for name, settings, values in [
+            ("a", "seed: 0\ntables: 8\n", (1, 2, 3)),
+            ("b", "seed: 1\ntables: 8\n", (3, 4)),  # stopped early
+            ("again", "seed: 1\ntables: 8\n", (3, 4)),
+            ("other", "seed: 2\ntables: 9\n", (5,)),
+            ("unknown", "", (6,)),
+            ("none", "", (7,)),
+        ]
+    }
+    text, drawn = curves_of(monkeypatch, *made.values(), made["a"])
+    assert drawn == {
+        f"2 seeds: {made['a']}, ...": [[1, 2, 3], [3, 4]],
+        made["again"]: [[3, 4]],
+        made["other"]: [[5]],
+        made["unknown"]: [[6]],
+        made["none"]: [[7]],
+    }
+    assert "their mean in a band from the lowest to the highest" in text
+    assert "against the tactician" in text and "minutes" in text and "entropy" not in text
+    alone, _ = curves_of(monkeypatch, made["again"], made["other"])
+    assert "a band from" not in alone
+
+
+def test_a_curve_is_the_mean_in_its_band():
+    """Over the decisions that all seeds saw, at the mean of the minutes that they took."""
+    pytest.importorskip("matplotlib")
+    from matplotlib.figure import Figure
+
+    axes = Figure().subplots()
+    seeds = [
+        [{"decisions": 9, "seconds": 60, "entropy": 1}, {"decisions": 18, "seconds": 99, "x": 1}],
+        [{"decisions": 9, "seconds": 180, "entropy": 2}],
+        [
+            {"decisions": 4, "seconds": 1, "entropy": 9},
+            {"decisions": 9, "seconds": 60, "entropy": 6},
+        ],
+    ]
+    charts._curve(axes, [charts._points(rows, "entropy") for rows in seeds], 1, "red", "said")
+    (mean,) = [line for line in axes.lines if line.get_label() == "said"]
+    assert mean.get_xydata().tolist() == [[5 / 3, 3]] and len(axes.lines) == 4
+    assert sorted({y for _, y in axes.collections[0].get_paths()[0].vertices}) == [1, 6]
+
+
+def test_seeds_with_nothing_in_common_are_drawn(tmp_path):
+    pytest.importorskip("matplotlib")
+    one = training_run(tmp_path / "one", "seed: 0\n", ())
+    (tmp_path / "one" / "metrics.jsonl").write_text('{"decisions": 5}\n')
+    two = training_run(tmp_path / "two", "seed: 1\n", (1,))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        rows = [report._metrics(path) for path in (tmp_path / "one", tmp_path / "two")]
+        assert "2 seeds" in charts.curves({f"2 seeds: {one}, {two}": rows})
+
+
 def test_a_report_spares_what_it_reads(whole, tmp_path, capsys):
     pytest.importorskip("matplotlib")
     path, link, page = (tmp_path / name for name in ("r.jsonl", "link", "out.html"))
@@ -126,6 +211,8 @@ def test_a_report_spares_what_it_reads(whole, tmp_path, capsys):
         b"3\n",
         b'{"decisions": "x"}\n',
         b'{"entropy": 1}\n',
+        b'{"decisions": 1, "seconds": "x"}\n',
+        b'{"decisions": 1, "against_tactician": null}\n',
         b"[" * 9999,
     ],
 )

@@ -6,6 +6,7 @@ from math import isinf
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fives_env.arena.standing import Standing
 from fives_env.arena.statistics import Interval
@@ -14,9 +15,20 @@ from fives_env.arena.statistics import Interval
 LONGEST = 40
 #: Colours, the first for what is measured, the second for what stands beside it.
 COLOURS = INK, BESIDE, *_ = "#2d6f5d", "#d1703c", "#3b6ea5", "#8a5ea7"
+#: What curves show of a training run, and what they call it.
+FIGURES = {
+    "against_greedy": "margin against greedy",
+    "against_tactician": "against the tactician",
+    "entropy": "entropy",
+}
+#: What they show it over.
+AXES = ("decisions", "minutes")
+
+Rows = Sequence[Mapping[str, float]]
 
 
-def _figure(width: float, height: float) -> Any:
+def _figure(width: float, height: float, rows: int = 1, columns: int = 1) -> Any:
+    """A figure of some panels, which share what they measure with those beside and below."""
     try:
         from matplotlib import rc_context
         from matplotlib.figure import Figure
@@ -25,7 +37,7 @@ def _figure(width: float, height: float) -> Any:
         raise ValueError(needed) from None
     with rc_context({"font.size": 10, "axes.spines.top": False, "axes.spines.right": False}):
         figure = Figure(figsize=(width, height), layout="constrained")
-        figure.add_subplot()
+        figure.subplots(rows, columns, sharex="col", sharey="row")
     return figure
 
 
@@ -147,29 +159,58 @@ def bars(
     return _svg(figure)
 
 
-def curves(runs: Mapping[str, Sequence[Mapping[str, float]]]) -> str:
-    """Margin against greedy and entropy over the decisions that training runs have seen.
+def curves(runs: Mapping[str, Sequence[Rows]]) -> str:
+    """What training runs reached, over the decisions and the minutes that it took them.
+
+    Runs of several seeds are thin lines around their mean, in a band from the lowest to the
+    highest.
 
     Args:
-        runs: Rows of ``metrics.jsonl``, by the run's name; each has ``decisions``.
+        runs: Rows of ``metrics.jsonl`` of each seed, by the curve's name; each has ``decisions``.
     """
-    figure = _figure(8, 5.4)
-    figure.clear()
-    upper, lower = figure.subplots(2, sharex=True)
-    for k, (name, rows) in enumerate(runs.items()):
-        colour = COLOURS[k % len(COLOURS)]
-        judged = [row for row in rows if "against_greedy" in row]
-        seen = [row["decisions"] for row in judged]
-        upper.plot(
-            seen, [row["against_greedy"] for row in judged], "o-", label=label(name), color=colour
-        )
-        kept = [row for row in rows if "entropy" in row]
-        lower.plot(
-            [row["decisions"] for row in kept], [row["entropy"] for row in kept], color=colour
-        )
-    upper.axhline(0, color="#888", linewidth=0.8)
-    upper.set_ylabel("margin against greedy")
-    lower.set_ylabel("entropy")
-    lower.set_xlabel("decisions")
-    upper.legend(frameon=False)
+    every = [row for seeds in runs.values() for rows in seeds for row in rows]
+    drawn = [name for name in FIGURES if any(name in row for row in every)] or ["against_greedy"]
+    columns = AXES[: 1 + all("seconds" in row for row in every)]
+    figure = _figure(8, 1 + 2.2 * len(drawn), len(drawn), len(columns))
+    grid = np.reshape(figure.axes, (len(drawn), len(columns)))
+    for name, panels in zip(drawn, grid, strict=True):
+        panels[0].set_ylabel(FIGURES[name])
+        for column, axes in enumerate(panels):
+            if name.startswith("against"):
+                axes.axhline(0, color="#888", linewidth=0.8)
+            for k, (said, seeds) in enumerate(runs.items()):
+                found = [_points(rows, name) for rows in seeds]
+                _curve(axes, found, column, COLOURS[k % len(COLOURS)], label(said))
+    for axes, measured in zip(grid[-1], columns, strict=True):
+        axes.set_xlabel(measured)
+    handles = grid[0][0].get_legend_handles_labels()
+    figure.legend(*handles, loc="outside upper center", ncols=2, frameon=False)
     return _svg(figure)
+
+
+def _points(rows: Rows, name: str) -> NDArray[np.float64]:
+    """Decisions, minutes and the figure of that name, one below the other, (points, 3)."""
+    found = {
+        row["decisions"]: (row["decisions"], row.get("seconds", 0) / 60, row[name])
+        for row in rows
+        if name in row
+    }
+    return np.array(list(found.values()), np.float64).reshape(-1, 3)
+
+
+def _curve(
+    axes: Any, found: Sequence[NDArray[np.float64]], column: int, colour: str, said: str
+) -> None:
+    """Draw the points of a run's seeds over one of their columns."""
+    mean = found[0]
+    if len(found) > 1:
+        for line in found:
+            axes.plot(line[:, column], line[:, 2], color=colour, linewidth=0.8, alpha=0.5)
+        # A run that was stopped says nothing about later ones; minutes are those of the same row.
+        shared = set.intersection(*(set(line[:, 0]) for line in found))
+        rows = np.array([line[[at in shared for at in line[:, 0]]] for line in found])
+        mean, values = rows.mean(0), rows[:, :, 2]
+        band = values.min(0), values.max(0)
+        axes.fill_between(mean[:, column], *band, color=colour, alpha=0.2, linewidth=0)
+    style = "o-" if len(mean) < 40 else "-"
+    axes.plot(mean[:, column], mean[:, 2], style, markersize=4, color=colour, label=said)

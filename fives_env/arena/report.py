@@ -1,11 +1,13 @@
 """A tournament as one HTML page that needs nothing else."""
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from html import escape
 from importlib import resources
 from pathlib import Path
 from string import Template
+from typing import Any
 
 from fives_env.arena import charts
 from fives_env.arena.pace import micros_of
@@ -21,8 +23,8 @@ from fives_env.replay import moments
 from fives_env.rules import Rules
 from fives_env.shown import within
 
-#: Where a training run keeps its rows.
-METRICS = "metrics.jsonl"
+#: Where a training run keeps its rows, and what it was told.
+METRICS, SETTINGS = "metrics.jsonl", "settings.yaml"
 #: Layouts that are drawn, and columns of the table.
 DRAWN = 4
 HEADS = ("", "Elo", "margin", "won", "without luck", "luck", "blunders", "lost", "forfeits")
@@ -33,7 +35,8 @@ def report(path: str | Path, runs: Sequence[str | Path] = ()) -> str:
 
     Args:
         path: What ``fives tournament`` has written.
-        runs: Folders of training runs whose curves are drawn.
+        runs: Folders of training runs whose curves are drawn: those that differ in nothing but
+            their seed as one, with its spread.
 
     Raises:
         ValueError: A file cannot be read or is not what it should be, or Matplotlib is missing.
@@ -42,8 +45,7 @@ def report(path: str | Path, runs: Sequence[str | Path] = ()) -> str:
     times = read_times(Path(path))
     parts = [_rules(played, number, times) for number in range(len(played.plan.rules))]
     if runs:
-        rows = {str(run): _metrics(Path(run)) for run in runs}
-        parts.append(_section("Learning", charts.curves(rows)))
+        parts.append(_learning(runs))
     parts.append(_games(played.games))
     template = resources.files("fives_env.arena").joinpath("report.html").read_text("utf-8")
     plan = played.plan
@@ -154,6 +156,37 @@ def _games(games: Sequence[Record]) -> str:
     return f"<h2>Games</h2><div class='games'>{''.join(parts)}</div>"
 
 
+def _learning(runs: Sequence[str | Path]) -> str:
+    """Curves of training runs; those that differ in nothing but their seed are one."""
+    groups: dict[Any, list[Path]] = {}
+    repeated: Counter[Any] = Counter()
+    for run in dict.fromkeys(map(Path, runs)):
+        settings, seed = _settings(run)
+        repeated[settings, seed] += 1  # the same run twice would pass for two that agree
+        groups.setdefault((settings, repeated[settings, seed]), []).append(run)
+    title, curves = "Learning", {}
+    for seeds in groups.values():
+        name = f"{len(seeds)} seeds: {seeds[0]}, ..." if len(seeds) > 1 else str(seeds[0])
+        curves[name] = [_metrics(run) for run in seeds]
+        if len(seeds) > 1:
+            title = (
+                "Learning; runs that differ in nothing but their seed are one curve, their mean in "
+                "a band from the lowest to the highest"
+            )
+    return _section(title, charts.curves(curves))
+
+
+def _settings(run: Path) -> tuple[str, str]:
+    """The settings of a training run without its seed, and that; the folder's name if unknown."""
+    try:
+        lines = (run / SETTINGS).read_text("utf-8").splitlines()
+    except (OSError, ValueError):
+        return str(run), ""
+    # Where a run lies and which file its settings come from is none of them.
+    kept = [line for line in lines if not line.startswith(("seed:", "folder:", "config:"))]
+    return "\n".join(kept), "".join(line for line in lines if line.startswith("seed:"))
+
+
 def _metrics(run: Path) -> list[dict[str, float]]:
     """The rows of a training run; a torn last one is left out."""
     path = run / METRICS
@@ -181,5 +214,5 @@ def _metrics(run: Path) -> list[dict[str, float]]:
 
 def _plotted(row: dict[str, float]) -> bool:
     """Whether everything in a row that curves show is a number."""
-    shown = [row.get("decisions"), row.get("against_greedy", 0.0), row.get("entropy", 0.0)]
+    shown = [row.get("decisions"), *(row.get(name, 0.0) for name in ("seconds", *charts.FIGURES))]
     return all(isinstance(one, int | float) and abs(one) < 1e300 for one in shown)
