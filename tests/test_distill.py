@@ -18,6 +18,7 @@ import torch
 
 from fives_env import Rules
 from fives_env.players import checkpoint
+from fives_env.players.features import SEES
 from fives_env.players.values import UNIT, no_net
 from training import distill, labels, runs
 from training.distill import Learner, Settings
@@ -113,7 +114,7 @@ class TestRun:
         "changes",
         [
             {"matches": 1},
-            {"planes": False, "rules": HouseRules(players=3)},
+            {"sees": "scalars", "rules": HouseRules(players=3)},
             {"alone": 0.5, "turns": 2, "rules": HouseRules(players=4, teams=True)},
             {"rules": HouseRules(muggins="any")},
             {"seatings": "3,4,partners", "alone": 0.7},
@@ -124,7 +125,7 @@ class TestRun:
         said, weights, card = run(settings, tmp_path / "run")
         assert said.startswith("Trained for 1,280 decisions in ")
         assert card["rules"] == settings.table_rules.to_dict() and card["decisions"] == 1280
-        assert len(weights["planes"]) == (393 if settings.planes else 0)
+        assert len(weights["planes"]) == SEES[settings.sees]
         assert all(np.isfinite(w).all() for w in weights.values())
         lines = (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()
         assert [json.loads(line)["decisions"] for line in lines] == [320, 640, 960, 1280]
@@ -139,7 +140,7 @@ class TestRun:
         )
         card = run(settings, tmp_path / "duel")[2]
         assert card["results"][0]["low"] > 10
-        settings = dataclasses.replace(settings, teacher=str(tmp_path / "duel"), planes=False)
+        settings = dataclasses.replace(settings, teacher=str(tmp_path / "duel"), sees="scalars")
         card = run(settings, tmp_path / "tiny")[2]
         assert card["results"][0]["low"] > 10
 

@@ -78,26 +78,29 @@ def test_a_network_of_logits(rules, tmp_path, capsys):
     assert set(said["units"]) == {"logits", "values"}
 
 
-@pytest.mark.parametrize(("planes", "kind"), [(True, "network"), (False, "tiny")])
-def test_a_network_of_values(planes, kind, tmp_path, capsys):
+@pytest.mark.parametrize(
+    ("sees", "kind"), [("plays", "network"), ("tiles", "network"), ("scalars", "tiny")]
+)
+def test_a_network_of_values(sees, kind, tmp_path, capsys):
     folder, file = tmp_path / "player", tmp_path / "player.onnx"
     rules, also = Rules(players=3), Rules(players=4)
-    weights = test_values.random_weights(planes)
+    weights = test_values.random_weights(sees)
     checkpoint.save(folder, weights, rules, also=[also.to_dict()])
     session = export(capsys, f"{kind}:{folder}", "--file", file)
-    inputs = {"planes": features.PLANES, "scalars": features.SCALARS}
+    columns = features.SEES[sees]
+    inputs = {"planes": columns, "scalars": features.SCALARS}
     assert described(session.get_inputs()) == {
         name: ("tensor(float)", ["rows", size])
         for name, size in inputs.items()
-        if planes or name == "scalars"
+        if columns or name == "scalars"
     }
     assert described(session.get_outputs()) == {"values": ("tensor(float)", ["rows"])}
     player, records = ValuePlayer(folder), test_values.records_of(rules, 20, seed=5)
     for k, mask in enumerate(test_values.views_of(rules, records).mask):
         actions = np.flatnonzero(mask)
-        rows = [test_values.columns_of(records, rules, k, int(action)) for action in actions]
+        rows = [test_values.columns_of(records, rules, k, int(a), columns) for a in actions]
         given = {"scalars": np.array([list(x.values()) for _, x in rows], np.float32)}
-        if planes:
+        if columns:
             given["planes"] = np.array([row for row, _ in rows], np.float32)
         expected = player.values(rules, records[k : k + 1], actions)
         np.testing.assert_allclose(session.run(["values"], given)[0], expected, atol=1e-4)
@@ -105,14 +108,14 @@ def test_a_network_of_values(planes, kind, tmp_path, capsys):
     assert said["rules"] == [rules.to_dict(), also.to_dict()]
     assert said["features"] == features.VERSION and said["architecture"] == "values"
     assert [*said["columns"]["scalars"]] == list(features.NAMES)
-    assert ("planes" in said["columns"]) == planes
+    assert ("planes" in said["columns"]) == (columns > 0)
 
 
 def test_every_plane_has_a_name():
-    ends = list(export_onnx.plane_columns().values())
+    ends = list(export_onnx.plane_columns(features.PLANES).values())
     assert [first for first, _ in ends] == [0, *(end for _, end in ends[:-1])]
     assert ends[-1][1] == features.PLANES
-    assert export_onnx.plane_columns()["tile"] == [features.TILE, features.TILE + 28]
+    assert export_onnx.plane_columns(features.PLANES)["tile"] == [features.TILE, features.TILE + 28]
 
 
 def test_a_shipped_player_by_name_always_gives_the_same_file(tmp_path, monkeypatch, capsys):

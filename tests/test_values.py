@@ -17,13 +17,14 @@ from fives_env.players.network import NetworkPlayer
 from fives_env.players.tactician import holdable
 from fives_env.players.valuing import ValuePlayer
 from fives_env.players.weights import DRAW, NEXT, REPLY, STUCK
+from fives_env.tiles import NAMES
 
 SEATS = [{}, {"players": 3}, {"players": 4}, {"players": 4, "teams": True}]
 
 
-def random_weights(planes=True, hidden=(24, 12), seed=0):
+def random_weights(sees="plays", hidden=(24, 12), seed=0):
     rng = np.random.default_rng(seed)
-    shapes = values.shapes(planes, *hidden)
+    shapes = values.shapes(features.SEES[sees], *hidden)
     return {k: rng.standard_normal(shape).astype(np.float32) / 4 for k, shape in shapes.items()}
 
 
@@ -56,17 +57,17 @@ def legal_actions(record, r, out):
 
 
 @jit
-def look(records, rules, k, action, sight):  # type: ignore[no-untyped-def]
+def look(records, rules, k, action, columns, sight):  # type: ignore[no-untyped-def]
     """Lists of the columns of a decision and of one of its actions."""
     near, far = holdable(records[k], rules[0])
-    m = features.describe_decision(records[k], rules[0], near, far, True, sight)
-    return m, features.describe(records[k], rules[0], action, near, far, True, m, sight)
+    m = features.describe_decision(records[k], rules[0], near, far, columns, sight)
+    return m, features.describe(records[k], rules[0], action, near, far, columns, m, sight)
 
 
-def columns_of(records, rules, k, action):
+def columns_of(records, rules, k, action, columns=features.PLANES):
     sight = features.new_sight()
-    _, m = look(records, rules.record(), k, action, sight)
-    row = np.zeros(features.PLANES)
+    _, m = look(records, rules.record(), k, action, columns, sight)
+    row = np.zeros(columns)
     assert len(set(sight.columns[:m].tolist())) == m
     row[sight.columns[:m]] = sight.amounts[:m]
     return row, dict(zip(features.NAMES, sight.scalars.tolist(), strict=True))
@@ -82,7 +83,7 @@ def folder(tmp_path_factory):
 @pytest.fixture(scope="module")
 def tiny(tmp_path_factory):
     path = tmp_path_factory.mktemp("players") / "tiny"
-    checkpoint.save(path, random_weights(False, (8, 8), 1), Rules())
+    checkpoint.save(path, random_weights("scalars", (8, 8), 1), Rules())
     return path
 
 
@@ -147,6 +148,31 @@ class TestFeatures:
             table.play(table.legal[-1])
 
 
+class TestDeclined:
+    @pytest.mark.parametrize("options", [*SEATS, {"preset": "fives_and_threes", "draw": "none"}])
+    def test_are_the_tiles_that_would_have_scored_more(self, options):
+        """Of those in a hand, where nothing is drawn and so each was there all the time."""
+        table, rng = Table(**{"draw": "none"} | options, seed=3), np.random.default_rng(3)
+        declined: dict[int, set[int]] = {}
+        seen, number, found = features.new_sight(), 0, 0
+        for _ in range(150):
+            if table.over or table.round != number:
+                table = Table(table.rules, seed=int(rng.integers(2**40))) if table.over else table
+                declined, number = {}, table.round
+            look(table.redact(table.turn), table.rules.record(), 0, table.legal[0], features.PLANES, seen)
+            for seat, hand in enumerate(table.hands):
+                held = {tile for tile in range(28) if seat != table.turn and NAMES[tile] in hand}
+                got = {tile for tile in held if int(seen.declined[seat]) >> tile & 1}
+                assert got == declined.get(seat, set()) & held
+                found += len(got)
+            points = {a: table.clone().play(a)[0].points for a in table.legal}
+            action, seat = int(rng.choice(table.legal)), table.turn
+            better = {a // table.rules.n_ends for a in points if points[a] > points[action]}
+            declined[seat] = declined.get(seat, set()) | better
+            table.play(action)
+        assert found > 20
+
+
 def by_hand(net, row, scalars):
     """The network as it would be written on paper."""
     x = np.array(list(scalars.values()))
@@ -157,10 +183,11 @@ def by_hand(net, row, scalars):
 
 class TestPlayer:
     @pytest.mark.parametrize("options", SEATS)
-    @pytest.mark.parametrize("planes", [True, False])
-    def test_values_are_the_networks(self, folder, tiny, planes, options):
-        rules = Rules(**options)
-        player = ValuePlayer(folder if planes else tiny)
+    @pytest.mark.parametrize("sees", features.SEES)
+    def test_values_are_the_networks(self, tmp_path, sees, options):
+        rules, columns = Rules(**options), features.SEES[sees]
+        checkpoint.save(tmp_path / sees, random_weights(sees), Rules())
+        player = ValuePlayer(tmp_path / sees)
         records = records_of(rules, 20)
         views = views_of(rules, records)
         for k in range(20):
@@ -169,14 +196,14 @@ class TestPlayer:
                 patch.setattr(checkpoint, "warn_of_others", lambda *_: None)
                 got = player.values(rules, records[k : k + 1], actions)
             for value, action in zip(got, actions, strict=True):
-                expected = by_hand(player.net, *columns_of(records, rules, k, int(action)))
+                expected = by_hand(player.net, *columns_of(records, rules, k, int(action), columns))
                 assert value == pytest.approx(expected, abs=1e-4)
 
     def test_equals_torch(self, folder):
         torch = pytest.importorskip("torch")
         from training.distill import Network
 
-        network = Network(True, (24, 12))
+        network = Network(features.PLANES, (24, 12))
         weights = {k: torch.from_numpy(w) for k, w in random_weights().items()}
         network.load_state_dict(weights)
         player, rules = ValuePlayer(folder), Rules()
@@ -232,14 +259,15 @@ class TestCheckpoint:
     def test_comes_back_as_it_was(self, folder):
         weights, card = checkpoint.load(folder)
         assert all((w == random_weights()[name]).all() for name, w in weights.items())
-        assert (card["architecture"], card["hidden"], card["planes"]) == ("values", [24, 12], True)
+        assert (card["architecture"], card["hidden"], card["planes"]) == ("values", [24, 12], features.PLANES)
 
     @pytest.mark.parametrize(
         ("changes", "said"),
         [
             ({"features": 0}, "was trained on version 0 of the features"),
             ({"architecture": "other"}, "architecture is 'other', but must be one of 'logits', "),
-            ({"planes": False}, "do not have the shapes"),
+            ({"planes": 0}, "do not have the shapes"),
+            ({"planes": True}, "does not say how large"),
             ({"hidden": [24]}, "does not say how large"),
             ({"hidden": [24, 13]}, "do not have the shapes"),
         ],

@@ -20,6 +20,7 @@ import tyro
 from fives_env.arena import evaluate
 from fives_env.errors import choice
 from fives_env.players.compiled import KINDS
+from fives_env.players.features import SEES
 from fives_env.players.valuing import load_net
 from training import distill
 from training.runs import HouseRules, as_yaml, limit, make_folder, origin
@@ -65,7 +66,8 @@ class Settings:
         start = self.start or path
         if start:
             net, card = load_net(start)
-            shape = {"hidden": tuple(card["hidden"]), "planes": len(net.planes) > 0}
+            sees = next(name for name in SEES if SEES[name] == len(net.planes))
+            shape = {"hidden": tuple(card["hidden"]), "sees": sees}
         shared = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
         del shared["player"], shared["pairs"]
         return distill.Settings(

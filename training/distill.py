@@ -39,7 +39,7 @@ from fives_env.engine import batch, state
 from fives_env.errors import choice
 from fives_env.players import checkpoint
 from fives_env.players.compiled import KINDS
-from fives_env.players.features import NAMES, PLANES, SCALARS, TILE
+from fives_env.players.features import NAMES, SCALARS, SEES, TILE
 from fives_env.players.playouts import NETWORK
 from fives_env.players.values import UNIT, Net, net_of, new_desk, no_net, shapes
 from fives_env.players.valuing import load_net
@@ -88,7 +88,8 @@ class Settings:
         total_decisions: Decisions with a choice, of all seats together, after which training ends.
         tables: Tables played at once; each gives one decision to a gradient step.
         hidden: Units of the two hidden layers.
-        planes: Whether the network sees tile by tile, or only the scalars (small and fast).
+        sees: What the network sees: only the scalars (small and fast), the tiles one by one, or
+            also what earlier plays tell about the others' hands (plays).
         start: Checkpoint whose weights to begin with.
         teacher: Checkpoint whose values to learn instead of play-outs.
         playouts: Who plays out: random, greedy, tactician, or tiny:PATH.
@@ -114,7 +115,7 @@ class Settings:
     total_decisions: int = 10_000_000
     tables: int = 512
     hidden: tuple[int, int] = (128, 32)
-    planes: bool = True
+    sees: str = "plays"
     start: str = ""
     teacher: str = ""
     playouts: str = "tactician"
@@ -141,6 +142,8 @@ class Settings:
             raise ValueError(choice("tables", self.tables, f"a multiple of threads={self.threads}"))
         if self.playouts not in KINDS and not self.playouts.startswith("tiny:"):
             raise ValueError(choice("playouts", self.playouts, [*KINDS, "tiny:PATH"]))
+        if self.sees not in SEES:
+            raise ValueError(choice("sees", self.sees, list(SEES)))
         for path in (self.start, self.teacher, self.playouts.partition(":")[2]):
             if path:
                 load_net(path)
@@ -177,11 +180,11 @@ class Network(nn.Module):
     Of itself, it likes points and dislikes the reply that they invite.
     """
 
-    def __init__(self, planes: bool, hidden: tuple[int, int]) -> None:
+    def __init__(self, columns: int, hidden: tuple[int, int]) -> None:
         super().__init__()
         # Some forty columns of a decision are not 0.
         inputs = {"planes": 40, "scalars": 40, "second": hidden[0], "last": 100 * hidden[1]}
-        for name, shape in shapes(planes, *hidden).items():
+        for name, shape in shapes(columns, *hidden).items():
             spread = (2 / inputs[name]) ** 0.5 if name in inputs else 0.0
             self.register_parameter(name, nn.Parameter(spread * torch.randn(shape)))
         with torch.no_grad():
@@ -190,7 +193,7 @@ class Network(nn.Module):
 
     @property
     def trained(self) -> list[nn.Parameter]:
-        """The weights that there are: a network of scalars only has no planes."""
+        """The weights that there are: a network that sees scalars only has none for planes."""
         return [weight for weight in self.parameters() if len(weight)]
 
     def forward(self, shared: Tensor, planes: Tensor, scalars: Tensor, owner: Tensor) -> Tensor:
@@ -198,7 +201,7 @@ class Network(nn.Module):
 
         Args:
             shared: Planes of each decision, (decisions, TILE).
-            planes: Planes of each action, (actions, PLANES - TILE).
+            planes: Planes of each action, (actions, columns - TILE).
             scalars: Its scalars, (actions, SCALARS).
             owner: Its decision, int64, (actions,).
         """
@@ -225,7 +228,8 @@ class Worker:
         for tables, record in zip(self.tables, self.rules, strict=True):
             batch.reset(tables, record, seeds >> np.uint64(1), 0, 0, n)
         self.player, self.desks = player, (new_desk(net), new_desk(player))
-        columns = (TILE, PLANES - TILE) if settings.planes else (0, 0)
+        seen = SEES[settings.sees]
+        columns = (TILE, seen - TILE) if seen else (0, 0)
         most = n * 28 * min(rules.n_ends, 8)
         self.rows = np.zeros((2, rules.n_actions), np.int32)
         self.shared = np.zeros((n, columns[0]), np.float32)
@@ -273,7 +277,7 @@ class Learner:
         # One thread for each worker: torch's own are slower on networks this small.
         torch.set_num_threads(1)
         torch.manual_seed(settings.seed)
-        self.network = Network(settings.planes, settings.hidden)
+        self.network = Network(SEES[settings.sees], settings.hidden)
         self.weights = dict(self.network.named_parameters())
         if settings.start:
             for name, weight in load_net(settings.start)[0]._asdict().items():

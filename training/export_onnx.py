@@ -202,13 +202,14 @@ def values_case(
 ) -> tuple[Arrays, dict[str, Arrays]]:
     """Actions from play, and what a network of values makes of them by torch and by the kernels."""
     net, hidden, rows = net_of(weights), tuple(card["hidden"]), []
+    sees = next(name for name in features.SEES if features.SEES[name] == card["planes"])
     for options in (card["rules"], *card.get("also", ())):
         settings = distill.Settings(
             rules=HouseRules(**options),
             tables=TABLES,
             threads=1,
             hidden=hidden,
-            planes=card["planes"],
+            sees=sees,
         )
         worker = distill.Worker(settings, 0, net, net)
         rows += [_gather(worker, net, turn) for turn in range(TURNS)]
@@ -249,17 +250,18 @@ def describe(card: Mapping[str, Any]) -> dict[str, Any]:
         }
     columns = {"scalars": {name: [k, k + 1] for k, name in enumerate(features.NAMES)}}
     if card["planes"]:
-        columns["planes"] = plane_columns()
+        columns["planes"] = plane_columns(card["planes"])
     units = {"values": f"{values}, if this action is taken"}
     return about | {"features": card["features"], "columns": columns, "units": units}
 
 
-def plane_columns() -> dict[str, list[int]]:
-    """Columns of each plane: what :mod:`.features` defines from ``HAND`` to ``PLANES``."""
+def plane_columns(count: int) -> dict[str, list[int]]:
+    """Columns of the first planes: what :mod:`.features` defines from ``HAND`` to ``PLANES``."""
     names = list(vars(features))
     names = names[names.index("HAND") : names.index("PLANES")]
     firsts = sorted((getattr(features, name), name) for name in names)
-    ends = pairwise([*(first for first, _ in firsts), features.PLANES])
+    firsts = [(first, name) for first, name in firsts if first < count]
+    ends = pairwise([*(first for first, _ in firsts), count])
     return {name.lower(): list(end) for (_, name), end in zip(firsts, ends, strict=True)}
 
 

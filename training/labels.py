@@ -75,18 +75,19 @@ def write_decision(t, r, row, n, i, at, desk, shared, planes, scalars, owner):  
     """Write what decision ``i`` and its ``n`` actions, from number ``at`` on, look like."""
     near, far = holdable(t, r)
     sight = desk.sight
-    columns = shared.shape[1]
-    m = describe_decision(t, r, near, far, columns > 0, sight)
+    common = shared.shape[1]
+    columns = common + planes.shape[1]
+    m = describe_decision(t, r, near, far, columns, sight)
     if columns:
         shared[i] = 0
         for k in range(m):
             shared[i, sight.columns[k]] = sight.amounts[k]
     for a in range(n):
-        m = describe(t, r, i64(row[a]), near, far, columns > 0, 0, sight)
+        m = describe(t, r, i64(row[a]), near, far, columns, 0, sight)
         if columns:
             planes[at + a] = 0
             for k in range(m):
-                planes[at + a, sight.columns[k] - columns] = sight.amounts[k]
+                planes[at + a, sight.columns[k] - common] = sight.amounts[k]
         for k in range(SCALARS):
             scalars[at + a, k] = sight.scalars[k]
         owner[at + a] = i
@@ -117,7 +118,7 @@ def gather(  # type: ignore[no-untyped-def]
         row: Scratch for actions.
         rest: The same.
         shared: Out: planes of each decision, float32, (n, TILE), or none.
-        planes: Out: planes of each action, float32, (most, PLANES - TILE).
+        planes: Out: planes of each action, float32, (most, columns - TILE).
         scalars: Out: scalars of each action, float32, (most, SCALARS).
         owner: Out: decision that each action belongs to, int64, (most,).
         targets: Out: what each action brought, in points ahead, float32, (most,).

@@ -42,19 +42,25 @@ def new_deals() -> Deals:
 
 
 @jit
-def relay(t, r):  # type: ignore[no-untyped-def]
-    """Lay the layout afresh, so that the total and the ends' counts are there."""
+def take_up(t):  # type: ignore[no-untyped-def]
+    """Take up the layout, but for the list of what was played."""
     t["total"] = 0
     t["pending"] = 0
     for end in range(16):
         t["counts"][end] = 0
-    played = i64(t["played"])
     t["played"] = 0
     t["spinner"] = NOBODY
     t["cross"] = 0
     t["ends"] = 0
     for v in range(7):
         t["joined"][v] = 0
+
+
+@jit
+def relay(t, r):  # type: ignore[no-untyped-def]
+    """Lay the layout afresh, so that the total and the ends' counts are there."""
+    played = i64(t["played"])
+    take_up(t)
     for i in range(played):
         lay(t, r, i64(t["how"][i]) >> 4, i64(t["order"][i]), i64(t["how"][i]) & 15)
     if t["phase"] == ANNOUNCE or t["phase"] == CALL:

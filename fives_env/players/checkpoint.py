@@ -21,7 +21,7 @@ from safetensors.numpy import load as unpack
 from safetensors.numpy import save as pack
 
 from fives_env.engine import view
-from fives_env.errors import choice
+from fives_env.errors import choice, is_whole
 from fives_env.players import features, values
 from fives_env.rules import Rules
 
@@ -178,7 +178,7 @@ def _architecture(weights: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
     return {
         "architecture": VALUES,
         "features": features.VERSION,
-        "planes": len(weights["planes"]) > 0,
+        "planes": len(weights["planes"]),
         "hidden": list(weights["second"].shape),
     }
 
@@ -186,7 +186,7 @@ def _architecture(weights: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
 def _weights_for(card: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
     """Shape of each array of weights."""
     if card["architecture"] == VALUES:
-        return values.shapes(bool(card["planes"]), *card["hidden"])
+        return values.shapes(card["planes"], *card["hidden"])
     sizes = [card["observations"], *card["hidden"], card["actions"] + 1]
     expected: dict[str, tuple[int, ...]] = {"greed": ()}
     for k, (inputs, outputs) in enumerate(pairwise(sizes)):
@@ -236,7 +236,8 @@ def _check_features(folder: Path, card: Mapping[str, Any]) -> None:
             f"checkpoint {folder} was trained on version {card.get('features')} of the features, "
             f"but this version of fives_env shows version {features.VERSION}: train it again."
         )
-    if not isinstance(card.get("planes"), bool) or len(card["hidden"]) != 2:
+    known = is_whole(card.get("planes")) and card["planes"] in features.SEES.values()
+    if not known or len(card["hidden"]) != 2:
         raise ValueError(f"checkpoint {folder}: {CARD} does not say how large the network is.")
 
 

@@ -2,10 +2,11 @@
 
 Two kinds of columns. *Scalars* are the quantities that the tactician weighs, and a few more.
 *Planes* are sets of tiles and counts, most of them 0, written as a list of columns and amounts;
-those before ``TILE`` belong to the decision and are the same for all of its actions.
+those before ``TILE`` belong to the decision and are the same for all of its actions, those from
+``DECLINED`` on are about tiles that were declined. A network sees as much as :data:`SEES` names.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,28 +14,26 @@ from numpy.typing import NDArray
 from fives_env.engine.jit import i64, jit, lowest, popcount
 from fives_env.engine.layout import total_after
 from fives_env.engine.settle import pips_of, seat_after
-from fives_env.engine.state import NOBODY
+from fives_env.engine.state import NOBODY, new_tables
+from fives_env.players.declined import write_declined
 from fives_env.players.tactician import (
-    BOTH,
-    FIVES,
     KEPT,
-    landing,
     lay_aside,
     none_of,
     prospects,
     take_back,
     unseen,
-    write_bases,
 )
 from fives_env.tiles import HI, LO, PIPS, SUIT
 
 #: Raised whenever the columns, their order or their meaning change.
-VERSION = 1
+VERSION = 2
 
 #: The scalars, in order.
 NAMES = (
     "points", "reply", "next", "later", "stuck", "pips", "double", "suits", "moves", "left", "out",
     "own", "near", "others", "yard", "dead", "idle", "total", "draw", "prize",
+    "likely_reply", "likely_stuck",
 )  # fmt: skip
 SCALARS = len(NAMES)
 
@@ -50,7 +49,11 @@ OWN_POINTS, NEAR_POINTS = 310, 338  # what each then scores, over 5
 ENDS, DOUBLED = 366, 373  # open ends of each value, and those that a double shows
 SPINNER = 380  # 7 values while its cross sides are closed, then the tiles joined
 REMAINDER = 388  # the total modulo 5
-PLANES = 393
+DECLINED, FAR_DECLINED = 393, 421  # of what the next two seats can hold: declined
+DECLINED_POINTS = 449  # what each declined by the next seat then scores, over 5
+PLANES = 477
+#: Planes that a network may see: none, those of the position, or what earlier plays tell as well.
+SEES = {"scalars": 0, "tiles": DECLINED, "plays": PLANES}
 #: Entries that a list of columns has room for.
 ROOM = 1024
 
@@ -64,6 +67,9 @@ class Sight(NamedTuple):
         amounts: What they hold, float32, (ROOM,).
         scalars: float32, (SCALARS,).
         common: Of the decision: pips of the own hand, and those expected in the others', over 40.
+        offers: Scores that an action leaves, int32, (57,).
+        layout: Scratch, ``STATE``, (1,).
+        declined: Of the decision: tiles that each seat has declined, int64, (4,).
     """
 
     kept: NDArray[np.int32]
@@ -71,6 +77,9 @@ class Sight(NamedTuple):
     amounts: NDArray[np.float32]
     scalars: NDArray[np.float32]
     common: NDArray[np.float64]
+    offers: NDArray[np.int32]
+    layout: NDArray[Any]
+    declined: NDArray[np.int64]
 
 
 def new_sight() -> Sight:
@@ -81,6 +90,9 @@ def new_sight() -> Sight:
         np.zeros(ROOM, np.float32),
         np.zeros(SCALARS, np.float32),
         np.zeros(2),
+        np.zeros(57, np.int32),
+        new_tables(1),
+        np.zeros(4, np.int64),
     )
 
 
@@ -102,8 +114,8 @@ def note_tiles(sight, m, first, tiles, amount):  # type: ignore[no-untyped-def]
 
 
 @jit
-def describe_decision(t, r, near, far, planes, sight):  # type: ignore[no-untyped-def]
-    """Write what all actions of a decision share, and list its planes if asked for.
+def describe_decision(t, r, near, far, columns, sight):  # type: ignore[no-untyped-def]
+    """Write what all actions of a decision share, and list its planes, of ``columns`` in all.
 
     Returns:
         How many columns the list holds.
@@ -117,7 +129,9 @@ def describe_decision(t, r, near, far, planes, sight):  # type: ignore[no-untype
             others += i64(t["held"][seat])
     sight.common[0] = pips_of(i64(t["hands"][turn]))
     sight.common[1] = others * pips_of(hidden) / (40 * max(1, popcount(hidden)))
-    if not planes:
+    if columns > DECLINED:
+        write_declined(t, r, sight.layout[0], sight.kept, sight.declined)
+    if columns == 0:
         return 0
     next_seat = seat_after(r, turn)
     m = note_tiles(sight, 0, HAND, i64(t["hands"][turn]), 1)
@@ -139,7 +153,7 @@ def describe_decision(t, r, near, far, planes, sight):  # type: ignore[no-untype
 
 
 @jit
-def write_scalars(t, r, action, near, far, sight):  # type: ignore[no-untyped-def]
+def write_scalars(t, r, action, near, far, columns, sight):  # type: ignore[no-untyped-def]
     """Write the scalars of an action; its tile, if it lays one, lies on the layout afterwards.
 
     Returns:
@@ -169,7 +183,8 @@ def write_scalars(t, r, action, near, far, sight):  # type: ignore[no-untyped-de
             x[7] += 1 / 7
     fits = i64(t["fits"])
     near_held = i64(t["held"][seat_after(r, turn)])
-    own, reply, later = prospects(t, r, hand, near, far, sight.kept[KEPT + 16 :])
+    bases = sight.kept[KEPT + 16 :]
+    own, reply, later = prospects(t, r, hand, near, far, bases, sight.offers)
     x[1] = reply / 5
     x[2] = own / 5
     x[3] = later / 5
@@ -185,11 +200,19 @@ def write_scalars(t, r, action, near, far, sight):  # type: ignore[no-untyped-de
     x[16] = hand & fits == 0
     x[17] = i64(t["total"]) / 20
     x[19] = sight.common[1] if hand == 0 else 0
+    if columns > DECLINED:
+        likely = near & ~sight.declined[seat_after(r, turn)]
+        if popcount(likely) < near_held:
+            likely = near
+        if likely != near:
+            _, reply, _ = prospects(t, r, hand, likely, far, bases, sight.offers[:0])
+        x[20] = reply / 5
+        x[21] = none_of(popcount(likely & fits), 0, popcount(likely), near_held)
     return tile
 
 
 @jit
-def describe(t, r, action, near, far, planes, m, sight):  # type: ignore[no-untyped-def]
+def describe(t, r, action, near, far, columns, m, sight):  # type: ignore[no-untyped-def]
     """Write the scalars of an action and, if asked for, list its planes behind the first ``m``.
 
     It goes by what :func:`describe_decision` has written.
@@ -200,42 +223,45 @@ def describe(t, r, action, near, far, planes, m, sight):  # type: ignore[no-unty
         action: A placement or a draw.
         near: Tiles that the next seat can hold.
         far: The same of the seat after it, if there is another.
-        planes: Whether to list the planes.
+        columns: How many planes there are, one of :data:`SEES`.
         m: Columns that the list holds already.
         sight: Room, written.
 
     Returns:
         How many columns the list holds then.
     """
-    tile = write_scalars(t, r, action, near, far, sight)
-    if planes:
+    tile = write_scalars(t, r, action, near, far, columns, sight)
+    if columns:
         hand = i64(t["hands"][t["turn"]])
         if tile >= 0:
             hand &= ~(1 << tile)
             m = note(sight, m, TILE + tile, 1)
-        m = list_planes(t, r, hand, near, far, m, sight)
+        m = list_planes(t, r, hand, near, far, columns, m, sight)
     if tile >= 0:
         take_back(t, tile, action & ((1 << i64(r["bits"])) - 1), sight.kept)
     return m
 
 
 @jit
-def list_planes(t, r, hand, near, far, m, sight):  # type: ignore[no-untyped-def]
+def list_planes(t, r, hand, near, far, columns, m, sight):  # type: ignore[no-untyped-def]
     """List the planes of the layout as it lies, for a seat that holds ``hand``."""
     fits = i64(t["fits"])
     m = note_tiles(sight, m, OWN_FITS, hand & fits, 1)
     m = note_tiles(sight, m, NEAR_FITS, near & fits, 1)
     m = note_tiles(sight, m, FAR_FITS, far & fits, 1)
-    bases = sight.kept[KEPT + 16 :]
-    most = write_bases(t, bases)
-    known = 0
-    for total in BOTH if r["points"][3] else FIVES:
-        if total <= most:
-            tiles = landing(t, total, bases) & ~known
-            known |= tiles
-            points = i64(r["points"][total]) / 5
-            m = note_tiles(sight, m, OWN_POINTS, tiles & hand, points)
-            m = note_tiles(sight, m, NEAR_POINTS, tiles & near, points)
+    next_seat = seat_after(r, i64(t["turn"]))
+    declined = 0
+    if columns > DECLINED:
+        declined = near & sight.declined[next_seat]
+        m = note_tiles(sight, m, DECLINED, declined, 1)
+        far_declined = far & sight.declined[seat_after(r, next_seat)]
+        m = note_tiles(sight, m, FAR_DECLINED, far_declined, 1)
+    for k in range(sight.offers[0]):
+        points = sight.offers[2 * k + 1] / 5
+        tiles = i64(sight.offers[2 * k + 2])
+        m = note_tiles(sight, m, OWN_POINTS, tiles & hand, points)
+        m = note_tiles(sight, m, NEAR_POINTS, tiles & near, points)
+        m = note_tiles(sight, m, DECLINED_POINTS, tiles & declined, points)
     return list_ends(t, m, sight)
 
 

@@ -140,11 +140,18 @@ def write_bases(t, bases):  # type: ignore[no-untyped-def]
 
 
 @jit
-def prospects(t, r, hand, near, far, bases):  # type: ignore[no-untyped-def]
+def prospects(t, r, hand, near, far, bases, offers):  # type: ignore[no-untyped-def]
     """What the layout offers: the own best score, and those expected of the next two seats.
 
-    ``hand`` are the tiles of the seat that looks; ``near`` and ``far`` those that the next seat and
-    the one after it can hold; ``bases`` is scratch, one for each end.
+    Args:
+        t: The table.
+        r: Its rules.
+        hand: Tiles of the seat that looks.
+        near: Tiles that the next seat can hold.
+        far: The same of the seat after it.
+        bases: Scratch, one for each end.
+        offers: Out, unless it has no room: how many scores there are, then for each, the dearest
+            first, its points and the tiles that make it.
     """
     most = write_bases(t, bases)
     next_seat = seat_after(r, i64(t["turn"]))
@@ -157,6 +164,7 @@ def prospects(t, r, hand, near, far, bases):  # type: ignore[no-untyped-def]
     near_known = 0
     far_known = 0
     known = 0
+    n = 0
     own = 0
     reply = 0.0
     later = 0.0
@@ -168,6 +176,10 @@ def prospects(t, r, hand, near, far, bases):  # type: ignore[no-untyped-def]
             continue
         known |= tiles
         points = i64(r["points"][total])
+        if len(offers):
+            offers[2 * n + 1] = points
+            offers[2 * n + 2] = tiles
+            n += 1
         if hand & tiles:
             own = points
             hand = 0
@@ -183,6 +195,8 @@ def prospects(t, r, hand, near, far, bases):  # type: ignore[no-untyped-def]
             later += points * (far_none - after)
             far_none = after
             far_known += some
+    if len(offers):
+        offers[0] = n
     return own, reply, later
 
 
@@ -209,7 +223,7 @@ def worth(t, r, weights, action, near, far, rest):  # type: ignore[no-untyped-de
     total += weights[MOVES] * popcount(hand & fits)
     held = i64(t["held"][seat_after(r, i64(t["turn"]))])
     total += weights[STUCK] * none_of(popcount(near & fits), 0, popcount(near), held)
-    own, reply, later = prospects(t, r, hand, near, far, rest[KEPT + 16 :])
+    own, reply, later = prospects(t, r, hand, near, far, rest[KEPT + 16 :], rest[:0])
     total += weights[NEXT] * own - weights[REPLY] * reply - weights[LATER] * later
     take_back(t, tile, end, rest)
     return total

@@ -16,7 +16,6 @@ from fives_env.engine.settle import side_of
 from fives_env.engine.state import PLAY
 from fives_env.engine.turn import legal
 from fives_env.players.features import (
-    PLANES,
     SCALARS,
     Sight,
     describe,
@@ -33,10 +32,10 @@ MOST = 28 * 16 + 6
 
 
 class Net(NamedTuple):
-    """Weights, all float32. A network that sees scalars only has no rows in ``planes``.
+    """Weights, all float32.
 
     Attributes:
-        planes: (PLANES or 0, first).
+        planes: (columns, first), as many columns as the network sees of :data:`.features.SEES`.
         scalars: (SCALARS, first).
         bias: (first,).
         second: (first, second).
@@ -74,10 +73,10 @@ class Desk(NamedTuple):
     values: NDArray[np.float32]
 
 
-def shapes(planes: bool, first: int, second: int) -> dict[str, tuple[int, ...]]:
+def shapes(columns: int, first: int, second: int) -> dict[str, tuple[int, ...]]:
     """Shape of each array of weights."""
     return {
-        "planes": (PLANES if planes else 0, first),
+        "planes": (columns, first),
         "scalars": (SCALARS, first),
         "bias": (first,),
         "second": (first, second),
@@ -95,7 +94,7 @@ def net_of(weights: Mapping[str, NDArray[Any]]) -> Net:
 
 def no_net() -> Net:
     """A network of no units, where there is none."""
-    return Net(*(np.zeros(shape, np.float32) for shape in shapes(False, 0, 0).values()))
+    return Net(*(np.zeros(shape, np.float32) for shape in shapes(0, 0, 0).values()))
 
 
 def new_desk(net: Net) -> Desk:
@@ -119,8 +118,19 @@ def copy(to, row):  # type: ignore[no-untyped-def]
 
 @jit
 def add_rows(sums, columns, amounts, m, weights):  # type: ignore[no-untyped-def]
-    """Add to ``sums`` the ``m`` rows of ``weights`` that are listed, times their amounts."""
-    for k in range(m):
+    """Add to ``sums`` the ``m`` rows of ``weights`` that are listed, times their amounts.
+
+    Four at a time, so that the sums are read and written a quarter as often.
+    """
+    fours = m & ~3
+    for k in range(0, fours, 4):
+        one, two, three, four = columns[k], columns[k + 1], columns[k + 2], columns[k + 3]
+        w, x, y, z = amounts[k], amounts[k + 1], amounts[k + 2], amounts[k + 3]
+        for j in range(len(sums)):
+            sums[j] += (w * weights[one, j] + x * weights[two, j]) + (
+                y * weights[three, j] + z * weights[four, j]
+            )
+    for k in range(fours, m):
         column = columns[k]
         amount = amounts[k]
         for j in range(len(sums)):
@@ -156,12 +166,12 @@ def write_values(net, desk, t, r, actions, n):  # type: ignore[no-untyped-def]
     one = desk.one
     two = desk.two
     near, far = holdable(t, r)
-    planes = len(net.planes) > 0
+    seen = len(net.planes)
     copy(desk.base, net.bias)
-    m = describe_decision(t, r, near, far, planes, sight)
+    m = describe_decision(t, r, near, far, seen, sight)
     add_rows(desk.base, columns, amounts, m, net.planes)
     for a in range(n):
-        m = describe(t, r, i64(actions[a]), near, far, planes, 0, sight)
+        m = describe(t, r, i64(actions[a]), near, far, seen, 0, sight)
         copy(one, desk.base)
         add_rows(one, columns, amounts, m, net.planes)
         m = list_positive(x, columns, amounts)
