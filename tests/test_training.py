@@ -22,7 +22,7 @@ from fives_env.engine import view
 from fives_env.envs.self_play import SelfPlay
 from fives_env.players import checkpoint
 from fives_env.players.network import NetworkPlayer
-from training import ppo, runs
+from training import ppo, runs, speed
 from training.ppo import Settings
 from training.runs import STATE, HouseRules
 
@@ -287,6 +287,8 @@ class TestSettings:
             ("seed: 1.5", "seed is 1.5, but must be a whole number."),
             ("seed: true", "seed is True, but must be a whole number."),
             ("seed: -1", "seed is -1, but must be at least 0."),
+            ("seed: 9223372036854775808", "but must be at most 9223372036854775807."),
+            ("tables: 10000001", "tables is 10000001, but must be at most 10000000."),
             ("learning_rate: fast", "learning_rate is 'fast', but must be a number like 0.001."),
             ("learning_rate: .nan", "learning_rate is nan, but must be at least 0."),
             ("learning_rate: .inf", "learning_rate is inf, but must be at least 0."),
@@ -296,7 +298,7 @@ class TestSettings:
             ("hidden: [0]", "hidden is (0,), but must be one number of units a layer, from 1."),
             ("hidden: []", "hidden is (), but must be one number of units a layer, from 1."),
             ("threads: 0", "threads is 0, but must be at least 1."),
-            ("threads: 3", "tables is 512, but must be a multiple of threads=3."),
+            ("threads: 3", "tables is 1024, but must be a multiple of threads=3."),
             ("- 1", "but must be a mapping of settings."),
             ("seed: [", "is no YAML: "),
         ],
@@ -478,6 +480,16 @@ class TestRun:
         monkeypatch.setattr(ppo, "train", interrupt)
         assert ppo.main(["--folder", str(tmp_path / "run")]) == 0
         assert capsys.readouterr().out == "Stopped before anything was learned.\n"
+
+    def test_speed_says_how_many_times(self, monkeypatch, capsys):
+        for name, decisions in (("ours", 9_000), ("theirs", 100)):
+            work = lambda decisions=decisions: time.sleep(0.01) or decisions  # noqa: E731
+            monkeypatch.setattr(speed, name, lambda threads, work=work: work)
+        assert speed.main(["--seconds", "1", "--turns", "1"]) == 0
+        times = float(capsys.readouterr().out.splitlines()[-1].split()[0])
+        assert 70 < times < 110
+        assert speed.main(["--turns", "0"]) == 2
+        assert "turns is 0, but must be at least 1." in capsys.readouterr().err
 
     def test_help_names_every_setting(self, capsys):
         with pytest.raises(SystemExit):

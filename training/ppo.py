@@ -40,6 +40,7 @@ from fives_env.envs.self_play import SelfPlay
 from fives_env.errors import choice
 from fives_env.players import checkpoint
 from fives_env.rules import Rules
+from fives_env.table import SEEDS
 from training import runs
 from training.runs import HouseRules, limit, rules_of
 
@@ -88,12 +89,12 @@ class Settings:
     seed: int = 0
     threads: int = 2
     total_decisions: int = 50_000_000
-    tables: int = 512
+    tables: int = 1024
     steps: int = 32
     hidden: tuple[int, ...] = (256, 256)
     learning_rate: float = 0.002
     epochs: int = 2
-    minibatch: int = 1024
+    minibatch: int = 2048
     clip: float = 0.1
     entropy: float = 0.1
     gae_lambda: float = 0.6
@@ -105,10 +106,10 @@ class Settings:
 
     def check(self) -> None:
         """Refuse, with a ValueError, what cannot be trained with."""
-        limit(
-            self, "seed matches learning_rate clip entropy value_weight max_gradient", 0, math.inf
-        )
-        limit(self, "threads total_decisions tables steps epochs minibatch", 1, math.inf)
+        limit(self, "seed", 0, SEEDS - 1)
+        limit(self, "matches learning_rate clip entropy value_weight max_gradient", 0, math.inf)
+        limit(self, "total_decisions steps epochs minibatch", 1, math.inf)
+        limit(self, "threads tables", 1, 10**7)
         limit(self, "gae_lambda average", 0, 1)
         limit(self, "pairs", 2, math.inf)
         if not self.hidden or min(self.hidden) < 1:
@@ -126,11 +127,6 @@ class Settings:
     def per_window(self) -> int:
         """Decisions between two updates."""
         return self.tables * self.steps
-
-    @property
-    def windows(self) -> int:
-        """Windows of the whole run."""
-        return -(-self.total_decisions // self.per_window)
 
 
 # ------------------------------------------------------------------------------------- the network
@@ -397,7 +393,8 @@ class Worker:
         rules = settings.table_rules
         t, n = settings.steps, settings.tables // settings.threads
         self.settings, self.net, self.number = settings, net, number
-        self.game = SelfPlay(n, rules, seed=settings.seed * settings.threads + number)
+        seed = int(np.random.SeedSequence([settings.seed, number]).generate_state(1)[0])
+        self.game = SelfPlay(n, rules, seed=seed)
         first = view.fields(rules)["points"]
         self.points = first.start, first.stop - first.start
         self.obs = np.empty((t, n, view.size(rules)), np.uint8)
@@ -410,11 +407,11 @@ class Worker:
         self.parts = net.parts(self.gradient)
 
     @torch.inference_mode()
-    def play(self, window: int) -> None:
-        """Play and record a window, then work out its advantages."""
+    def play(self, done: int) -> None:
+        """Play and record a window after so many decisions, then work out its advantages."""
         game = self.game
         # Nothing is left of a generator after its window: a run that goes on needs none.
-        self.rng = np.random.default_rng([self.settings.seed, self.number, window])
+        self.rng = np.random.default_rng([self.settings.seed, self.number, done])
         luck = self.rng.random(self.seats.shape, np.float32)
         for t in range(self.settings.steps):
             self.obs[t], self.mask[t], self.seats[t] = game.obs, game.mask, game.seats
@@ -431,10 +428,7 @@ class Worker:
             self.delta, self.ended, self.seats, self.values, game.seats, next_values,
             np.float32(self.settings.gae_lambda), self.advantages, self.known,
         )  # fmt: skip
-        self._flatten()
-
-    def _flatten(self) -> None:
-        """The window as rows for :meth:`learn`, with advantages of mean 0 and deviation 1."""
+        # Rows for :meth:`learn`, with advantages of mean 0 and deviation 1.
         counted = self.advantages[self.chosen & self.known]
         mean, spread = (counted.mean(), counted.std()) if len(counted) else (0, 1)
         scaled, targets = (self.advantages - mean) / (spread + 1e-8), self.advantages + self.values
@@ -464,7 +458,9 @@ class Learner:
     """The network, its average, its optimiser, and the threads that play and learn."""
 
     def __init__(self, settings: Settings) -> None:
-        self.settings, self.window, self.step = settings, 0, 0
+        self.settings, self.done, self.step = settings, 0, 0
+        windows = -(-settings.total_decisions // settings.per_window)
+        self.total = windows * settings.per_window
         # One thread for each worker: torch's own are slower on networks this small, and stall where
         # other programs want the cores too.
         torch.set_num_threads(1)
@@ -483,31 +479,22 @@ class Learner:
         self.optimizer = torch.optim.Adam([self.net.flat], eps=1e-5, fused=True)
         self.workers = [Worker(self.settings, self.net, k) for k in range(self.settings.threads)]
 
-    @property
-    def done(self) -> int:
-        """Decisions played and learned from."""
-        return self.window * self.settings.per_window
-
-    @property
-    def total(self) -> int:
-        """Decisions of the whole run."""
-        return self.settings.windows * self.settings.per_window
-
     def line(self) -> tuple[dict[str, float], str]:
         """Learn as far as the next line of the log; its figures, and a text for the bar."""
-        last = min(self.settings.windows, self.window + LINE)
-        rows = [self.learn() for _ in range(self.window, last)]
+        per_window = self.settings.per_window
+        last = min(self.total, self.done + LINE * per_window)
+        rows = [self.learn() for _ in range(self.done, last, per_window)]
         row = {name: sum(row[name] for row in rows) / len(rows) for name in rows[0]}
-        speed = self.settings.per_window / (row["seconds_playing"] + row["seconds_learning"])
+        speed = per_window / (row["seconds_playing"] + row["seconds_learning"])
         return {"decisions_per_s": speed, **row}, f", entropy {row['entropy']:.2f}"
 
     def learn(self) -> dict[str, float]:
         """Play a window and learn from it; what to log."""
         s = self.settings
-        fraction = self.window / s.windows
+        fraction = self.done / self.total
         self.optimizer.param_groups[0]["lr"] = s.learning_rate * (1 - 0.95 * fraction)
         began = time.perf_counter()
-        list(self.pool.map(Worker.play, self.workers, [self.window] * s.threads))
+        list(self.pool.map(Worker.play, self.workers, [self.done] * s.threads))
         played = time.perf_counter()
         count = max(1, s.per_window // s.minibatch)
         figures = []
@@ -515,7 +502,7 @@ class Learner:
             for batches in zip(*(w.batches(count) for w in self.workers), strict=True):
                 figures += self.pool.map(Worker.learn, self.workers, batches)
                 self._update()
-        self.window += 1
+        self.done += s.per_window
         return {
             **dict(zip(FIGURES, np.mean(figures, 0).tolist(), strict=True)),
             "greed": float(self.net.greed),
@@ -547,7 +534,7 @@ class Learner:
     def arrays(self) -> dict[str, NDArray[Any]]:
         """All that the run needs to go on from here, between two windows: views, not copies."""
         adam = self.optimizer.state[self.net.flat]
-        found = {name: np.array([getattr(self, name)]) for name in ("window", "step", "bfloat16")}
+        found = {name: np.array([getattr(self, name)]) for name in ("done", "step", "bfloat16")}
         found |= {"weights": self.net.flat.numpy(), "average": self.average.numpy()}
         found |= {name: adam[name].numpy() for name in ("exp_avg", "exp_avg_sq")}
         for k, worker in enumerate(self.workers):
@@ -557,7 +544,7 @@ class Learner:
 
     def restore(self, kept: dict[str, NDArray[Any]]) -> None:
         """Go on from arrays that were kept."""
-        self.window, self.step, bfloat16 = (int(kept[k][0]) for k in ("window", "step", "bfloat16"))
+        self.done, self.step, bfloat16 = (int(kept[k][0]) for k in ("done", "step", "bfloat16"))
         self.compute_in(bool(bfloat16))
         empty = {name: torch.zeros_like(self.net.flat) for name in ("exp_avg", "exp_avg_sq")}
         self.optimizer.state[self.net.flat] = {"step": torch.tensor(float(self.step)), **empty}

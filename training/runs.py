@@ -53,7 +53,8 @@ def limit(settings: Any, names: str, least: float, most: float) -> None:
     for name in names.split():
         value = getattr(settings, name)
         if not (least <= value <= most and math.isfinite(value)):
-            allowed = f"at least {least}" if most > 1 else f"from {least} to {most}"
+            bound = f"at most {most}" if value > most else f"at least {least}"
+            allowed = bound if most > 1 else f"from {least} to {most}"
             raise ValueError(choice(name, value, allowed))
 
 

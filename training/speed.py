@@ -46,7 +46,7 @@ def speed(learn: Callable[[], int], seconds: float) -> float:
 
 def ours(threads: int) -> Callable[[], int]:
     """Play and learn a window with training.ppo."""
-    learner = ppo.Learner(ppo.Settings(threads=threads, minibatch=2048, epochs=2))
+    learner = ppo.Learner(ppo.Settings(threads=threads))
 
     def learn() -> int:
         torch.set_num_threads(1)
