@@ -97,7 +97,7 @@ class Settings:
     minibatch: int = 2048
     clip: float = 0.1
     entropy: float = 0.1
-    gae_lambda: float = 0.6
+    gae_lambda: float = 0.4
     value_weight: float = 0.5
     max_gradient: float = 0.5
     average: float = 0.998

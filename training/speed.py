@@ -27,7 +27,7 @@ class Settings:
 
     Attributes:
         seconds: Least time that each learns in a turn.
-        turns: Turns of each; the figure is the median.
+        turns: Turns of each; the figure is their median.
         threads: Threads of each.
     """
 
