@@ -2,8 +2,12 @@
 
 import dataclasses
 import json
+import os
+import random
 import signal
+import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -18,10 +22,11 @@ from fives_env.engine import view
 from fives_env.envs.self_play import SelfPlay
 from fives_env.players import checkpoint
 from fives_env.players.network import NetworkPlayer
-from training import ppo, runs
+from training import ppo, runs, speed
 from training.ppo import Settings
-from training.runs import HouseRules
+from training.runs import STATE, HouseRules
 
+ROOT = Path(__file__).parent.parent
 SMALL = Settings(
     tables=32, steps=16, minibatch=128, hidden=(16,), total_decisions=1024, matches=1, pairs=20
 )
@@ -145,13 +150,82 @@ class TestAdvantages:
                     assert out[t, n] == pytest.approx(total, abs=1e-4)
 
 
+def learner_of(settings, dtype=torch.float32):
+    learner = ppo.Learner(settings)
+    learner.compute_in(dtype == torch.bfloat16)
+    return learner
+
+
+def log_softmax(logits, mask):
+    return torch.log_softmax(logits.masked_fill(~torch.from_numpy(mask), -1e9), 1)
+
+
 class TestLoss:
+    @pytest.fixture(params=[torch.float32, torch.bfloat16], ids=["float32", "bfloat16"])
+    def learner(self, request):
+        """One that has learned a little, with a window that it has just played."""
+        settings = dataclasses.replace(SMALL, threads=1, learning_rate=0.02, total_decisions=10**5)
+        learner = learner_of(settings, request.param)
+        for _ in range(3):
+            learner.learn()
+        learner.workers[0].play(3)
+        return learner
+
     @pytest.fixture
-    def worker(self):
-        torch.manual_seed(0)
-        worker = ppo.Worker(SMALL, ppo.Network(Rules(), SMALL.hidden), 0)
-        worker.play()
-        return worker
+    def worker(self, learner):
+        return learner.workers[0]
+
+    def close(self, worker, ours, theirs, atol=2e-5):
+        coarse = worker.net.dtype == torch.bfloat16
+        np.testing.assert_allclose(ours, theirs, atol=0.05 if coarse else atol)
+
+    def loss(self, worker, batch):
+        """The loss as it is written down, out of torch's own functions."""
+        s = worker.settings
+        obs, mask, actions, old_log_p, chosen, advantage, target = (
+            torch.from_numpy(row[batch]) for row in worker.rows
+        )
+        assert (chosen == (mask.sum(1) > 1)).all()
+        logits, values = worker.net.network(obs)
+        log_p = log_softmax(logits, mask.numpy())
+        ratio = (log_p.gather(1, actions[:, None])[:, 0] - old_log_p).exp()
+        clipped = ratio.clamp(1 - s.clip, 1 + s.clip)
+        gain = torch.min(ratio * advantage, clipped * advantage)
+        entropy = -(log_p.exp() * log_p).sum(1)
+        error = (values - target).square().mean()
+        figures = {
+            "value_error": error,
+            "value_explained": 1 - error / target.var(correction=0),
+            "entropy": entropy[chosen].mean(),
+            "kl": (ratio - 1 - ratio.log())[chosen].mean(),
+            "clipped": (ratio != clipped)[chosen].float().mean(),
+        }
+        loss = s.value_weight * error - (gain + s.entropy * entropy)[chosen].mean()
+        return loss, {name: value.item() for name, value in figures.items()}
+
+    def test_gradient_is_that_of_the_loss(self, learner, worker):
+        """After a step of the weights too, when some ratios are clipped."""
+        for _ in range(2):
+            batch = worker.batches(2)[0]
+            figures = dict(zip(ppo.FIGURES, worker.learn(batch), strict=True))
+            expected = self.loss(worker, batch)[1]
+            for name, value in expected.items():
+                self.close(worker, figures[name], value)
+            for weight in worker.net.weights:
+                weight.requires_grad_()
+            theirs = torch.autograd.grad(self.loss(worker, batch)[0], worker.net.weights)
+            ours = [part.float().clone() for part in worker.parts]
+            ours[0] *= worker.net.network.scale
+            for mine, other in zip(ours, theirs, strict=True):
+                self.close(worker, mine, other)
+                if other.numel() > 1:
+                    angle = torch.cosine_similarity(mine.flatten(), other.flatten(), 0)
+                    assert angle > 0.98
+            for weight in worker.net.weights:
+                weight.requires_grad_(False)
+            for _ in range(3):
+                learner._update()
+        assert figures["clipped"] > 0.05
 
     def test_record_is_of_the_decisions_made(self, worker):
         """Each recorded action is legal, and its probability that of the network on its view."""
@@ -161,47 +235,27 @@ class TestLoss:
         chosen = worker.actions.ravel()
         assert mask[np.arange(steps * n), chosen].all()
         with torch.no_grad():
-            logits, values = worker.network(obs)
-        log_p = np.where(mask, logits, -np.inf)
-        log_p -= np.log(np.exp(log_p - log_p.max(1, keepdims=True)).sum(1, keepdims=True))
-        log_p -= np.where(mask, logits, -np.inf).max(1, keepdims=True)
-        picked = log_p[np.arange(steps * n), chosen]
-        np.testing.assert_allclose(worker.log_p.ravel(), picked, atol=1e-5)
-        np.testing.assert_allclose(worker.values.ravel(), values, atol=1e-5)
-
-    def test_same_record_in_the_second_window(self, worker):
-        worker.play()
-        self.test_record_is_of_the_decisions_made(worker)
-
-    def test_illegal_actions_have_no_gradient(self, worker):
-        batch = np.flatnonzero(worker.known)
-        gradients, _ = worker.gradient(batch)
-        names = [name for name, _ in worker.network.named_parameters()]
-        bias = gradients[names.index("layers.1.bias")].numpy()
-        never = ~worker.mask.reshape(-1, 118)[batch].any(0)
-        assert never.any() and (bias[:-1][never] == 0).all() and (bias[:-1][~never] != 0).any()
+            logits, values = worker.net.network(obs)
+        picked = log_softmax(logits, mask)[np.arange(steps * n), chosen]
+        self.close(worker, worker.log_p.ravel(), picked)
+        self.close(worker, worker.values.ravel(), values)
 
     def test_forced_decisions_train_only_the_value(self, worker):
         forced = (worker.mask.sum(2) == 1) & worker.known
         assert forced.any()
-        gradients, _ = worker.gradient(np.flatnonzero(forced))
-        names = [name for name, _ in worker.network.named_parameters()]
-        head = gradients[names.index("layers.1.weight")].numpy()
-        assert (head[:-1] == 0).all() and (head[-1] != 0).any()
-        assert gradients[names.index("greed")] == 0
+        worker.learn(np.flatnonzero(forced))
+        head, greed = worker.parts[2], worker.parts[-1]
+        assert (head[:-1] == 0).all() and (head[-1] != 0).any() and greed == 0
 
     def test_sampling_follows_the_probabilities(self):
-        """At many tables with one deal, the shares of the first action are its probabilities."""
+        """At many tables with one deal, the shares of the actions are their probabilities."""
         settings = dataclasses.replace(SMALL, tables=20_000, steps=1, threads=1)
-        torch.manual_seed(3)
-        worker = ppo.Worker(settings, ppo.Network(Rules(), (16,)), 0)
-        worker.game.obs[:] = worker.game.obs[0]
-        worker.game.mask[:] = worker.game.mask[0]
-        worker.game.tables[:] = worker.game.tables[0]
-        worker.game.seats[:] = worker.game.seats[0]
-        worker.play()
-        logits = worker.network(torch.from_numpy(worker.obs[0, :1]))[0]
-        p = ppo.masked_log_softmax(logits, torch.from_numpy(worker.mask[0, :1]))[0].exp()
+        worker = learner_of(settings).workers[0]
+        for array in (worker.game.obs, worker.game.mask, worker.game.tables, worker.game.seats):
+            array[:] = array[0]
+        worker.play(0)
+        logits = worker.net.network(torch.from_numpy(worker.obs[0, :1]))[0]
+        p = log_softmax(logits, worker.mask[0, :1])[0].exp()
         shares = np.bincount(worker.actions[0], minlength=118) / 20_000
         np.testing.assert_allclose(shares, p.detach(), atol=4.5 * 0.5 / np.sqrt(20_000))
 
@@ -233,15 +287,18 @@ class TestSettings:
             ("seed: 1.5", "seed is 1.5, but must be a whole number."),
             ("seed: true", "seed is True, but must be a whole number."),
             ("seed: -1", "seed is -1, but must be at least 0."),
+            ("seed: 9223372036854775808", "but must be at most 9223372036854775807."),
+            ("tables: 10000001", "tables is 10000001, but must be at most 10000000."),
             ("learning_rate: fast", "learning_rate is 'fast', but must be a number like 0.001."),
             ("learning_rate: .nan", "learning_rate is nan, but must be at least 0."),
             ("learning_rate: .inf", "learning_rate is inf, but must be at least 0."),
             ("gae_lambda: 1.5", "gae_lambda is 1.5, but must be from 0 to 1."),
+            ("average: 2", "average is 2.0, but must be from 0 to 1."),
             ("hidden: 256", "hidden is 256, but must be a list of whole numbers."),
             ("hidden: [0]", "hidden is (0,), but must be one number of units a layer, from 1."),
             ("hidden: []", "hidden is (), but must be one number of units a layer, from 1."),
             ("threads: 0", "threads is 0, but must be at least 1."),
-            ("threads: 3", "tables is 512, but must be a multiple of threads=3."),
+            ("threads: 3", "tables is 1024, but must be a multiple of threads=3."),
             ("- 1", "but must be a mapping of settings."),
             ("seed: [", "is no YAML: "),
         ],
@@ -280,10 +337,10 @@ class TestSettings:
         path = tmp_path / "some.yaml"
         path.write_text("seed: 4\nlearning_rate: 1\nrules: {players: 3, muggins: 'any'}\n")
         seen = []
-        monkeypatch.setattr(ppo, "train", lambda settings, folder: seen.append((settings, folder)))
+        monkeypatch.setattr(ppo, "train", lambda *given: seen.append(given))
         monkeypatch.chdir(tmp_path)
         assert ppo.main(["--config", str(path), "--rules.players", "4", "--hidden", "8", "9"]) == 0
-        settings, folder = seen[0]
+        settings, folder, _ = seen[0]
         assert folder == Path("runs/some")
         assert (settings.seed, settings.learning_rate, settings.hidden) == (4, 1.0, (8, 9))
         assert settings.table_rules == Rules(players=4, muggins="any")
@@ -305,7 +362,9 @@ class TestSettings:
 
 def run(settings, folder):
     settings.check()
-    ppo.train(settings, runs.make_folder(dataclasses.replace(settings, folder=str(folder)), "ppo"))
+    settings = dataclasses.replace(settings, folder=str(folder))
+    text = runs.as_yaml(settings, runs.origin()["versions"])
+    ppo.train(settings, runs.make_folder(settings, "ppo", text))
     return checkpoint.load(folder)
 
 
@@ -320,10 +379,16 @@ class TestRun:
         assert card["rules"] == Rules(**rules).to_dict()
         assert card["settings"]["hidden"] == [16] and card["decisions"] == 1024
         assert card["versions"]["torch"] == torch.__version__
-        assert card["results"][0]["pairs"] == 20
+        assert [(r["b"], r["pairs"]) for r in card["results"]] == [
+            ("greedy", 20),
+            ("tactician", 20),
+        ]
         lines = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
-        assert [line["decisions"] for line in lines] == [512, 1024]
-        assert {"entropy", "kl", "rounds", "value_error", "against_greedy"} <= lines[0].keys()
+        assert [line["decisions"] for line in lines] == [1024]
+        figures = {"kl", "clipped", "rounds", "seconds_playing", "seconds_learning"}
+        figures |= {"seconds_judging", "against_greedy", "against_tactician"}
+        assert figures | set(ppo.FIGURES) <= lines[0].keys()
+        assert not (folder / STATE).exists()
         assert all(np.isfinite(list(line.values())).all() for line in lines)
         assert yaml.safe_load((folder / "settings.yaml").read_text())["seed"] == 0
         assert list(folder.glob("events.out.tfevents.*"))
@@ -356,19 +421,52 @@ class TestRun:
         assert seeds == [3, 1, 2]
         assert f"The earlier {folder} is now {folder}-2." in capsys.readouterr().out
 
+    def test_killed_at_any_moment_ends_with_the_same_weights(self, tmp_path):
+        """SIGKILL at three random moments; each time the same command is given again."""
+        arguments = ["--tables", "64", "--steps", "16", "--minibatch", "256", "--matches", "0"]
+        arguments += ["--total-decisions", str(1024 * 300), "--hidden", "32"]
+
+        def command(name):
+            script = [sys.executable, "-m", "training.ppo", "--folder", str(tmp_path / name)]
+            return [*script, *arguments]
+
+        subprocess.run(command("whole"), cwd=ROOT, check=True, capture_output=True)
+        chance, goes_on = random.Random(time.time()), 0
+        kept = tmp_path / "parts" / STATE
+        for number in range(4):
+            process = subprocess.Popen(command("parts"), cwd=ROOT, stdout=subprocess.PIPE)
+            before = kept.stat().st_mtime_ns if kept.exists() else 0
+            while number < 3 and process.poll() is None:
+                if kept.exists() and kept.stat().st_mtime_ns != before:
+                    time.sleep(chance.random() / 5)
+                    os.kill(process.pid, signal.SIGKILL)
+                    break
+                time.sleep(0.002)
+            said = process.communicate()[0].decode()
+            goes_on += "Going on with the run" in said
+            if process.returncode == 0:
+                break
+        assert "Trained for 307,200 decisions" in said and goes_on >= 1
+        files = [
+            (tmp_path / name / "model.safetensors").read_bytes() for name in ("whole", "parts")
+        ]
+        assert files[0] == files[1]
+        rows = [json.loads(line) for line in (tmp_path / "parts/metrics.jsonl").open()]
+        assert [row["decisions"] for row in rows] == list(range(5120, 307_201, 5120))
+
     def test_ctrl_c_saves_and_says_so(self, tmp_path, monkeypatch):
         """The signal comes in the third window; the two before it are learned."""
         folder = tmp_path / "run"
         settings = dataclasses.replace(SMALL, total_decisions=10**9, matches=0, folder=str(folder))
-        window, begun = ppo.Learner.window, []
+        learn, begun = ppo.Learner.learn, []
 
-        def interrupted(learner, fraction):
-            begun.append(fraction)
+        def interrupted(learner):
+            begun.append(learner)
             if len(begun) == 3:
                 signal.default_int_handler(signal.SIGINT, None)  # even where Ctrl-C is ignored
-            return window(learner, fraction)
+            return learn(learner)
 
-        monkeypatch.setattr(ppo.Learner, "window", interrupted)
+        monkeypatch.setattr(ppo.Learner, "learn", interrupted)
         said = ppo.train(settings, runs.make_folder(settings, "ppo"))
         decisions = checkpoint.load(folder)[1]["decisions"]
         assert said.startswith("Stopped after 1,024 decisions") and decisions == 1024
@@ -376,12 +474,22 @@ class TestRun:
         assert player.forward(np.zeros((1, view.size(Rules())), np.uint8))[0].shape == (1, 118)
 
     def test_ctrl_c_before_it_begins(self, tmp_path, capsys, monkeypatch):
-        def interrupt(settings, folder):
+        def interrupt(settings, folder, given):
             raise KeyboardInterrupt
 
         monkeypatch.setattr(ppo, "train", interrupt)
         assert ppo.main(["--folder", str(tmp_path / "run")]) == 0
         assert capsys.readouterr().out == "Stopped before anything was learned.\n"
+
+    def test_speed_says_how_many_times(self, monkeypatch, capsys):
+        for name, decisions in (("ours", 9_000), ("theirs", 100)):
+            work = lambda decisions=decisions: time.sleep(0.01) or decisions  # noqa: E731
+            monkeypatch.setattr(speed, name, lambda threads, work=work: work)
+        assert speed.main(["--seconds", "1", "--turns", "1"]) == 0
+        times = float(capsys.readouterr().out.splitlines()[-1].split()[0])
+        assert 70 < times < 110
+        assert speed.main(["--turns", "0"]) == 2
+        assert "turns is 0, but must be at least 1." in capsys.readouterr().err
 
     def test_help_names_every_setting(self, capsys):
         with pytest.raises(SystemExit):

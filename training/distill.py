@@ -30,7 +30,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import safetensors.numpy
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
@@ -44,20 +43,8 @@ from fives_env.players.playouts import NETWORK
 from fives_env.players.values import UNIT, Net, net_of, new_desk, no_net, shapes
 from fives_env.players.valuing import load_net
 from fives_env.rules import Rules
-from training import labels
-from training.runs import (
-    STATE,
-    HouseRules,
-    Log,
-    as_yaml,
-    limit,
-    make_folder,
-    match,
-    origin,
-    parse,
-    rules_of,
-    told,
-)
+from training import labels, runs
+from training.runs import HouseRules, limit, rules_of
 
 NAME = "training.distill"
 
@@ -300,6 +287,22 @@ class Learner:
         """The average as the kernels take it."""
         return net_of({name: w.numpy().copy() for name, w in self.average.items()})
 
+    @property
+    def done(self) -> int:
+        """Decisions learned from."""
+        return self.step * self.settings.tables
+
+    @property
+    def total(self) -> int:
+        """Decisions of the whole run."""
+        return self.settings.all_steps * self.settings.tables
+
+    def line(self) -> tuple[dict[str, float], str]:
+        """Learn as far as the next line of the log; its figures, and a text for the bar."""
+        last = min(self.settings.all_steps, self.step + self.settings.steps)
+        figures = np.mean([self.learn() for _ in range(self.step, last)], 0)
+        return dict(zip(FIGURES, figures.tolist(), strict=True)), f", agree {figures[2]:.3f}"
+
     def learn(self) -> NDArray[np.float64]:
         """One gradient step; what FIGURES names."""
         s = self.settings
@@ -359,15 +362,8 @@ class Learner:
                 found[f"tables.{k}.{seating}"] = tables.view(np.uint8)
         return found
 
-    def store(self, path: Path) -> None:
-        """Write the state of the run beside its place, then rename it."""
-        beside = path.with_name(path.name + ".new")
-        beside.write_bytes(safetensors.numpy.save(self.arrays()))
-        beside.replace(path)
-
-    def restore(self, path: Path) -> None:
-        """Go on from a state that was written."""
-        kept = safetensors.numpy.load(path.read_bytes())
+    def restore(self, kept: dict[str, NDArray[Any]]) -> None:
+        """Go on from a state that was kept."""
         self.step = int(kept.pop("step")[0])
         for weight in self.network.trained:
             empty = {kind: torch.zeros_like(weight) for kind in ("exp_avg", "exp_avg_sq")}
@@ -381,63 +377,13 @@ class Learner:
 
 
 def train(settings: Settings, folder: Path, given: str = "") -> str:
-    """Train, log and save, into a folder that is there; a sentence about how it ended.
-
-    Ctrl-C ends it early; what has been learned is saved then too, and the run can go on later.
-
-    Args:
-        settings: The run's.
-        folder: Its folder.
-        given: The command line's arguments, for the card.
-    """
-    s, kept = settings, folder / STATE
-    command = f"python -m {NAME} {given}".rstrip()
-    about = {"command": command, "settings": dataclasses.asdict(s), "seed": s.seed, **origin()}
-    (folder / "settings.yaml").write_text(as_yaml(s, about["versions"]))
-    learner = Learner(s)
-    if kept.is_file():
-        learner.restore(kept)
-    due = {-(-s.all_steps * k // s.matches) for k in range(1, s.matches + 1)}
-    judged: list[dict[str, Any]] = []
-    with Log(folder, s.all_steps * s.tables, learner.step * s.tables) as log:
-        try:
-            while learner.step < s.all_steps:
-                last = min(s.all_steps, learner.step + s.steps)
-                figures = np.mean([learner.learn() for _ in range(learner.step, last)], 0)
-                row, judged = dict(zip(FIGURES, figures.tolist(), strict=True)), []
-                if due & set(range(last - s.steps + 1, last + 1)):
-                    learner.save(folder, **about)
-                    judged = [match(s, f"network:{folder}", b) for b in ("greedy", "tactician")]
-                    row |= {f"against_{r['b']}": r["margin"] for r in judged}
-                shown = "".join(f", {r['margin']:+.1f} against {r['b']}" for r in judged)
-                log.write(learner.step * s.tables, row, shown or f", agree {row['agree']:.3f}")
-                learner.store(kept)
-        except KeyboardInterrupt:
-            judged = []
-        minutes = log.seconds / 60
-    done = learner.step * s.tables
-    learner.save(folder, **about, decisions=done, minutes=round(minutes, 1), results=judged)
-    how = "Stopped after"
-    if learner.step == s.all_steps:
-        kept.unlink(missing_ok=True)
-        how = "Trained for"
-    return f"{how} {done:,} decisions in {minutes:.1f} minutes: network:{folder}.{told(judged)}"
+    """Train into a folder that is there, as :func:`training.runs.train` does."""
+    return runs.train(NAME, Learner(settings), folder, given)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Read the settings, train, and say how it ended; 2 if the settings are refused."""
-    try:
-        settings = parse(Settings, f"python -m {NAME}", arguments)
-        text = as_yaml(settings, origin()["versions"])
-        folder = make_folder(settings, "distill", text)
-    except (ValueError, OSError) as error:
-        print(error, file=sys.stderr)
-        return 2
-    try:
-        print(train(settings, folder, " ".join(sys.argv[1:] if arguments is None else arguments)))
-    except KeyboardInterrupt:
-        print("Stopped before anything was learned.")
-    return 0
+    return runs.main(Settings, NAME, train, arguments)
 
 
 if __name__ == "__main__":

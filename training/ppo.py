@@ -8,14 +8,16 @@ One network plays every seat of many tables at once. What is particular to this 
   no value is carried over it: the horizon is the round, and nothing is discounted.
 * *Reward.* The change of margin (own side's points less the mean of the other sides'), over 20.
 * *Masks.* Illegal actions have probability 0; a decision without a choice trains only the value.
+* *Averages.* What judges and is saved is a running average of the weights.
 
-Each thread has its own tables, and in learning its own share of every minibatch::
+Each thread has its own tables, and in learning its own share of every minibatch. A run that was
+stopped, in whatever way, goes on when the same command is given again, and ends with the same
+weights to the bit::
 
     python -m training.ppo --config configs/demo.yaml --seed 1
     python -m training.ppo --help
 """
 
-import dataclasses
 import math
 import sys
 import time
@@ -33,26 +35,22 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from fives_env.engine import view
-from fives_env.engine.jit import jit_allocating
+from fives_env.engine.jit import jit, jit_allocating
 from fives_env.envs.self_play import SelfPlay
 from fives_env.errors import choice
 from fives_env.players import checkpoint
 from fives_env.rules import Rules
-from training.runs import (
-    HouseRules,
-    Log,
-    as_yaml,
-    limit,
-    make_folder,
-    match,
-    origin,
-    parse,
-    rules_of,
-    told,
-)
+from fives_env.table import SEEDS
+from training import runs
+from training.runs import HouseRules, limit, rules_of
+
+NAME = "training.ppo"
 
 #: Points of margin that make a reward of 1.
 POINTS = 20
+
+#: Windows between two lines of the log; the state is saved then.
+LINE = 5
 
 # ---------------------------------------------------------------------------------------- settings
 
@@ -63,8 +61,8 @@ class Settings:
 
     Attributes:
         config: YAML file with any of the settings below.
-        folder: Where the run writes; runs/NAME after NAME.yaml unless given. An earlier run there
-            is moved aside.
+        folder: Where the run writes; runs/NAME after NAME.yaml unless given. A run with the same
+            settings that was stopped there goes on; another one is moved aside.
         rules: House rules.
         seed: Seed of deals, weights and choices; the same seed and threads give the same weights.
         threads: Threads that play and learn, each on its share of the tables.
@@ -80,7 +78,8 @@ class Settings:
         gae_lambda: Weight of later decisions in an advantage: 0 trusts the value, 1 the outcome.
         value_weight: Weight of the value's squared error.
         max_gradient: Norm to which gradients are clipped.
-        matches: Matches against greedy over the run, the last at its end.
+        average: Share of the running average that stays at a gradient step.
+        matches: Matches against greedy and the tactician over the run, the last at its end.
         pairs: Pairs in each match.
     """
 
@@ -90,27 +89,28 @@ class Settings:
     seed: int = 0
     threads: int = 2
     total_decisions: int = 50_000_000
-    tables: int = 512
+    tables: int = 1024
     steps: int = 32
     hidden: tuple[int, ...] = (256, 256)
     learning_rate: float = 0.002
     epochs: int = 2
-    minibatch: int = 1024
+    minibatch: int = 2048
     clip: float = 0.1
     entropy: float = 0.1
-    gae_lambda: float = 0.6
+    gae_lambda: float = 0.4
     value_weight: float = 0.5
     max_gradient: float = 0.5
+    average: float = 0.998
     matches: int = 5
     pairs: int = 1000
 
     def check(self) -> None:
         """Refuse, with a ValueError, what cannot be trained with."""
-        limit(
-            self, "seed matches learning_rate clip entropy value_weight max_gradient", 0, math.inf
-        )
-        limit(self, "threads total_decisions tables steps epochs minibatch", 1, math.inf)
-        limit(self, "gae_lambda", 0, 1)
+        limit(self, "seed", 0, SEEDS - 1)
+        limit(self, "matches learning_rate clip entropy value_weight max_gradient", 0, math.inf)
+        limit(self, "total_decisions steps epochs minibatch", 1, math.inf)
+        limit(self, "threads tables", 1, 10**7)
+        limit(self, "gae_lambda average", 0, 1)
         limit(self, "pairs", 2, math.inf)
         if not self.hidden or min(self.hidden) < 1:
             raise ValueError(choice("hidden", self.hidden, "one number of units a layer, from 1"))
@@ -122,6 +122,11 @@ class Settings:
     def table_rules(self) -> Rules:
         """The rules of every table."""
         return rules_of(self.rules)
+
+    @property
+    def per_window(self) -> int:
+        """Decisions between two updates."""
+        return self.tables * self.steps
 
 
 # ------------------------------------------------------------------------------------- the network
@@ -158,9 +163,66 @@ class Network(nn.Module):
         return logits + functional.pad(self.greed * points, (0, beyond)), values
 
 
-def masked_log_softmax(logits: Tensor, mask: Tensor) -> Tensor:
-    """Log probabilities with next to nothing for illegal actions (finite: 0 * log 0 stays 0)."""
-    return functional.log_softmax(logits.masked_fill(~mask, -1e9), 1)
+class Fast:
+    """The network as it plays and learns: inputs scaled by the first layer, perhaps in bfloat16.
+
+    All weights lie in one vector, so that a step of Adam or a cast is one operation.
+    """
+
+    def __init__(self, network: Network, dtype: torch.dtype) -> None:
+        self.network, self.dtype = network, dtype
+        self.weights = [*network.layers.parameters(), network.greed]
+        self.flat = torch.cat([weight.detach().flatten() for weight in self.weights])
+        for weight, part in zip(self.weights, self.parts(self.flat), strict=True):
+            weight.data = part
+        self.cast = torch.empty_like(self.flat, dtype=dtype)
+        arrays = self.parts(self.cast)
+        self.layers = list(zip(arrays[:-1:2], arrays[1::2], strict=True))
+        self.renew()
+
+    def parts(self, flat: Tensor) -> list[Tensor]:
+        """A vector as views in the shapes of the weights: of each layer, then greed."""
+        pieces = flat.split([weight.numel() for weight in self.weights])
+        return [p.view(w.shape) for p, w in zip(pieces, self.weights, strict=True)]
+
+    @torch.no_grad()
+    def renew(self) -> None:
+        """Copy the weights after they changed."""
+        self.cast.copy_(self.flat)
+        self.layers[0][0].copy_(self.weights[0] * self.network.scale)
+        self.greed = np.float32(self.network.greed.item())
+
+    def forward(self, counts: Tensor) -> tuple[list[Tensor], NDArray[np.float32]]:
+        """What goes into each layer, and what comes out of the last, without greed."""
+        x, inputs = counts.to(self.dtype), []
+        for weight, bias in self.layers:
+            x = x.relu_() if inputs else x
+            inputs.append(x)
+            x = torch.addmm(bias, x, weight.t())
+        return inputs, x.float().numpy()
+
+    def backward(self, inputs: list[Tensor], slope: Tensor, gradient: list[Tensor]) -> None:
+        """Write the gradient that slopes along the outputs give."""
+        slope = slope.to(self.dtype)
+        for k in range(len(self.layers) - 1, -1, -1):
+            torch.mm(slope.t(), inputs[k], out=gradient[2 * k])
+            torch.sum(slope, 0, out=gradient[2 * k + 1])
+            if k:
+                slope = slope @ self.layers[k][0]
+                slope = torch.ops.aten.threshold_backward(slope, inputs[k], 0)
+
+
+def bfloat16_is_fast() -> bool:
+    """Whether this processor multiplies matrices of bfloat16 in less than half the time."""
+    seconds = []
+    for dtype in (torch.float32, torch.bfloat16):
+        x = torch.ones(256, 256, dtype=dtype)
+        began = []
+        for _ in range(12):
+            began.append(time.perf_counter())
+            x @ x
+        seconds.append(min(b - a for a, b in pairwise(began)))
+    return seconds[1] < seconds[0] / 2
 
 
 # --------------------------------------------------------------------------------------- advantages
@@ -217,89 +279,103 @@ def advantages(delta, ended, seats, values, next_seats, next_values, gae_lambda,
             value[s] = values[t, n]
 
 
-# ----------------------------------------------------------------------------- playing and learning
+# ------------------------------------------------------------------------- choices and their slopes
 
 
-class Worker:
-    """One thread's tables, its record of a window (T steps at N tables), and its gradients."""
+@jit
+def log_softmax(row, mask, obs, points, greed):
+    """Turn logits of legal actions, with greed for points, into log p; how many there are."""
+    most = np.float32(-np.inf)
+    n = 0
+    for a in range(len(mask)):
+        if mask[a]:
+            n += 1
+            if a < points[1]:
+                row[a] += greed * np.float32(obs[points[0] + a])
+            most = max(most, row[a])
+    total = np.float32(0)
+    for a in range(len(mask)):
+        if mask[a]:
+            total += np.exp(row[a] - most)
+    most += np.log(total)
+    for a in range(len(mask)):
+        if mask[a]:
+            row[a] -= most
+    return n
 
-    def __init__(self, settings: Settings, network: Network, number: int) -> None:
-        rules = settings.table_rules
-        t, n = settings.steps, settings.tables // settings.threads
-        seed = settings.seed * settings.threads + number
-        self.settings, self.network = settings, network
-        self.game = SelfPlay(n, rules, seed=seed)
-        self.rng = np.random.default_rng(seed)
-        self.noise = np.empty((n, rules.n_actions), np.float32)
-        self.obs = np.empty((t, n, view.size(rules)), np.uint8)
-        self.mask = np.empty((t, n, rules.n_actions), np.bool_)
-        self.seats, self.actions = np.empty((2, t, n), np.int64)
-        self.delta = np.empty((t, n, rules.players), np.float32)
-        self.ended, self.known = np.empty((2, t, n), np.bool_)
-        self.log_p, self.values, self.advantages = np.empty((3, t, n), np.float32)
 
-    @torch.inference_mode()
-    def play(self) -> None:
-        """Play and record a window, then work out its advantages."""
-        game, noise = self.game, torch.from_numpy(self.noise)
-        for t in range(self.settings.steps):
-            self.obs[t], self.mask[t], self.seats[t] = game.obs, game.mask, game.seats
-            logits, values = self.network(torch.from_numpy(game.obs))
-            log_p = masked_log_softmax(logits, torch.from_numpy(game.mask))
-            # The largest of log p - log E is a draw from p (Gumbel); 1e-30 keeps it finite.
-            self.rng.standard_exponential(out=self.noise, dtype=np.float32)
-            action = (log_p - noise.add_(1e-30).log_()).argmax(1, keepdim=True)
-            self.log_p[t] = log_p.gather(1, action)[:, 0]
-            self.actions[t] = action[:, 0]
-            self.values[t] = values
-            game.step(self.actions[t])
-            self.delta[t], self.ended[t] = game.delta, game.ended
-        self.delta /= POINTS
-        next_values = self.network(torch.from_numpy(game.obs))[1].numpy()
-        advantages(
-            self.delta, self.ended, self.seats, self.values, game.seats, next_values,
-            np.float32(self.settings.gae_lambda), self.advantages, self.known,
-        )  # fmt: skip
-        self._flatten()
+@jit
+def draw(out, luck, points, greed, obs, mask, actions, log_p, values, chosen):
+    """Draw an action from each row of outputs, by a number from 0 to 1, and write what it was."""
+    for i in range(len(out)):
+        row = out[i]
+        chosen[i] = log_softmax(row, mask[i], obs[i], points, greed) > 1
+        left = luck[i]
+        for a in range(mask.shape[1]):
+            if mask[i, a]:
+                actions[i] = a
+                left -= np.exp(row[a])
+                if left < 0:
+                    break
+        log_p[i] = row[actions[i]]
+        values[i] = row[mask.shape[1]]
 
-    def _flatten(self) -> None:
-        """The window as rows for :meth:`gradient`, with advantages of mean 0 and deviation 1."""
 
-        def rows(array: NDArray[Any]) -> Tensor:
-            return torch.from_numpy(array.reshape(-1, *array.shape[2:]))
+@jit
+def slopes(
+    out, batch, points, greed, obs, mask, actions, old_log_p, chosen, advantages, targets,
+    clip, entropy_weight, value_weight,
+):  # fmt: skip
+    """Turn outputs for some rows of a window into the slopes of the loss along them.
 
-        mask, advantage, values = rows(self.mask), rows(self.advantages), rows(self.values)
-        chosen = mask.sum(1) > 1
-        counted = advantage[chosen & rows(self.known)]
-        mean, spread = (counted.mean(), counted.std()) if len(counted) > 1 else (0, 1)
-        scaled, targets = (advantage - mean) / (spread + 1e-8), advantage + values
-        actions, log_p = rows(self.actions), rows(self.log_p)
-        self.rows = rows(self.obs), mask, chosen.float(), actions, log_p, scaled, targets
+    The loss is PPO's, clipped and less a bonus of entropy, as a mean over decisions with a choice;
+    and the values' squared error, as a mean over all.
 
-    def batches(self, count: int) -> list[NDArray[np.int64]]:
-        """The window's known decisions, shuffled and cut into ``count`` parts."""
-        return np.array_split(self.rng.permutation(np.flatnonzero(self.known)), count)
-
-    def gradient(self, batch: NDArray[np.int64]) -> tuple[Sequence[Tensor], Tensor]:
-        """Gradients of the loss over some decisions, and the figures that :data:`FIGURES` names."""
-        s, index = self.settings, torch.from_numpy(batch)
-        obs, mask, chosen, action, old_log_p, advantage, target = (r[index] for r in self.rows)
-        logits, values = self.network(obs)
-        log_p = masked_log_softmax(logits, mask)
-        log_ratio = log_p.gather(1, action[:, None])[:, 0] - old_log_p
-        ratio = log_ratio.exp()
-        clipped = ratio.clamp(1 - s.clip, 1 + s.clip)
-        gain = torch.min(ratio * advantage, clipped * advantage)
-        entropy = -(log_p.exp() * log_p).sum(1)
-        # A decision without a choice counts for the value only.
-        share = chosen / chosen.sum().clamp(min=1)
-        error = (values - target).square().mean()
-        loss = s.value_weight * error - ((gain + s.entropy * entropy) * share).sum()
-        gradients = torch.autograd.grad(loss, list(self.network.parameters()))
-        with torch.no_grad():
-            policy = torch.stack((entropy, ratio - 1 - log_ratio, (ratio != clipped).float()))
-            explained = 1 - error / target.var()
-            return gradients, torch.stack((error, explained, *(policy * share).sum(1)))
+    Returns:
+        The slope along greed, then what FIGURES names.
+    """
+    n, n_actions = len(batch), mask.shape[1]
+    choices = 0
+    mean = 0.0
+    for i in batch:
+        choices += chosen[i]
+        mean += targets[i] / n
+    share = np.float32(1 / max(1, choices))
+    along_greed, error, variance = 0.0, 0.0, 0.0
+    entropies, moved, clipped = 0.0, 0.0, 0
+    for k in range(n):
+        i = batch[k]
+        row = out[k]
+        miss = row[n_actions] - targets[i]
+        error += miss * miss / n
+        variance += (targets[i] - mean) ** 2 / n
+        row[n_actions] = 2 * value_weight * miss / n
+        log_softmax(row, mask[i], obs[i], points, greed)
+        log_ratio = row[actions[i]] - old_log_p[i]
+        ratio = np.exp(log_ratio)
+        far = abs(ratio - 1) > clip
+        gain = advantages[i] * ratio
+        if far and (ratio > 1) == (advantages[i] > 0):
+            gain = np.float32(0)
+        entropy = np.float32(0)
+        for a in range(n_actions):
+            if mask[i, a]:
+                entropy -= np.exp(row[a]) * row[a]
+        for a in range(n_actions):
+            slope = np.float32(0)
+            if mask[i, a] and chosen[i]:
+                p = np.exp(row[a])
+                slope = entropy_weight * p * (row[a] + entropy) - gain * ((a == actions[i]) - p)
+                slope *= share
+                if a < points[1]:
+                    along_greed += slope * np.float32(obs[i, points[0] + a])
+            row[a] = slope
+        if chosen[i]:
+            entropies += entropy * share
+            moved += (ratio - 1 - log_ratio) * share
+            clipped += far
+    explained = 1 - error / max(variance, 1e-12)
+    return along_greed, error, explained, entropies, moved, clipped * share
 
 
 #: What is logged of each gradient: the values' squared error and the share of variance that they
@@ -307,108 +383,189 @@ class Worker:
 FIGURES = ("value_error", "value_explained", "entropy", "kl", "clipped")
 
 
+# ----------------------------------------------------------------------------- playing and learning
+
+
+class Worker:
+    """One thread's tables, its record of a window (T steps at N tables), and its gradients."""
+
+    def __init__(self, settings: Settings, net: Fast, number: int) -> None:
+        rules = settings.table_rules
+        t, n = settings.steps, settings.tables // settings.threads
+        self.settings, self.net, self.number = settings, net, number
+        seed = int(np.random.SeedSequence([settings.seed, number]).generate_state(1)[0])
+        self.game = SelfPlay(n, rules, seed=seed)
+        first = view.fields(rules)["points"]
+        self.points = first.start, first.stop - first.start
+        self.obs = np.empty((t, n, view.size(rules)), np.uint8)
+        self.mask = np.empty((t, n, rules.n_actions), np.bool_)
+        self.seats, self.actions = np.empty((2, t, n), np.int64)
+        self.delta = np.empty((t, n, rules.players), np.float32)
+        self.ended, self.known, self.chosen = np.empty((3, t, n), np.bool_)
+        self.log_p, self.values, self.advantages = np.empty((3, t, n), np.float32)
+        self.gradient = torch.empty_like(net.cast)
+        self.parts = net.parts(self.gradient)
+
+    @torch.inference_mode()
+    def play(self, done: int) -> None:
+        """Play and record a window after so many decisions, then work out its advantages."""
+        game = self.game
+        # Nothing is left of a generator after its window: a run that goes on needs none.
+        self.rng = np.random.default_rng([self.settings.seed, self.number, done])
+        luck = self.rng.random(self.seats.shape, np.float32)
+        for t in range(self.settings.steps):
+            self.obs[t], self.mask[t], self.seats[t] = game.obs, game.mask, game.seats
+            out = self.net.forward(torch.from_numpy(game.obs))[1]
+            draw(
+                out, luck[t], self.points, self.net.greed, game.obs, game.mask,
+                self.actions[t], self.log_p[t], self.values[t], self.chosen[t],
+            )  # fmt: skip
+            game.step(self.actions[t])
+            self.delta[t], self.ended[t] = game.delta, game.ended
+        self.delta /= POINTS
+        next_values = self.net.forward(torch.from_numpy(game.obs))[1][:, -1]
+        advantages(
+            self.delta, self.ended, self.seats, self.values, game.seats, next_values,
+            np.float32(self.settings.gae_lambda), self.advantages, self.known,
+        )  # fmt: skip
+        # Rows for :meth:`learn`, with advantages of mean 0 and deviation 1.
+        counted = self.advantages[self.chosen & self.known]
+        mean, spread = (counted.mean(), counted.std()) if len(counted) else (0, 1)
+        scaled, targets = (self.advantages - mean) / (spread + 1e-8), self.advantages + self.values
+        arrays = (self.obs, self.mask, self.actions, self.log_p, self.chosen, scaled, targets)
+        self.rows = [array.reshape(-1, *array.shape[2:]) for array in arrays]
+
+    def batches(self, count: int) -> list[NDArray[np.int64]]:
+        """The window's known decisions, shuffled and cut into ``count`` parts."""
+        return np.array_split(self.rng.permutation(np.flatnonzero(self.known)), count)
+
+    @torch.inference_mode()
+    def learn(self, batch: NDArray[np.int64]) -> Sequence[float]:
+        """Work out the gradient of the loss over some decisions; the figures of FIGURES."""
+        s = self.settings
+        obs = torch.from_numpy(self.rows[0]).index_select(0, torch.from_numpy(batch))
+        inputs, out = self.net.forward(obs)
+        along_greed, *figures = slopes(
+            out, batch, self.points, self.net.greed, *self.rows,
+            *map(np.float32, (s.clip, s.entropy, s.value_weight)),
+        )  # fmt: skip
+        self.net.backward(inputs, torch.from_numpy(out), self.parts)
+        self.parts[-1].fill_(along_greed)
+        return figures
+
+
 class Learner:
-    """The network, its optimiser, and the threads that play and learn."""
+    """The network, its average, its optimiser, and the threads that play and learn."""
 
     def __init__(self, settings: Settings) -> None:
-        self.settings = settings
+        self.settings, self.done, self.step = settings, 0, 0
+        windows = -(-settings.total_decisions // settings.per_window)
+        self.total = windows * settings.per_window
         # One thread for each worker: torch's own are slower on networks this small, and stall where
         # other programs want the cores too.
         torch.set_num_threads(1)
         torch.manual_seed(settings.seed)
         self.network = Network(settings.table_rules, settings.hidden)
-        self.weights = list(self.network.parameters())
-        self.optimizer = torch.optim.Adam(self.weights, eps=1e-5, fused=True)
-        self.workers = [Worker(settings, self.network, k) for k in range(settings.threads)]
+        self.compute_in(bfloat16_is_fast())
+        self.average = self.net.flat.clone()
         self.pool = ThreadPoolExecutor(
             settings.threads, initializer=torch.set_num_threads, initargs=(1,)
         )
 
-    def window(self, fraction: float) -> dict[str, float]:
-        """Play a window and learn from it; the figures to log.
+    def compute_in(self, bfloat16: bool) -> None:
+        """Make all that depends on whether to compute in bfloat16; weights are float32 anyway."""
+        self.bfloat16 = bfloat16
+        self.net = Fast(self.network, torch.bfloat16 if bfloat16 else torch.float32)
+        self.optimizer = torch.optim.Adam([self.net.flat], eps=1e-5, fused=True)
+        self.workers = [Worker(self.settings, self.net, k) for k in range(self.settings.threads)]
 
-        Args:
-            fraction: How much of the training is done, from 0 to 1.
-        """
+    def line(self) -> tuple[dict[str, float], str]:
+        """Learn as far as the next line of the log; its figures, and a text for the bar."""
+        per_window = self.settings.per_window
+        last = min(self.total, self.done + LINE * per_window)
+        rows = [self.learn() for _ in range(self.done, last, per_window)]
+        row = {name: sum(row[name] for row in rows) / len(rows) for name in rows[0]}
+        speed = per_window / (row["seconds_playing"] + row["seconds_learning"])
+        return {"decisions_per_s": speed, **row}, f", entropy {row['entropy']:.2f}"
+
+    def learn(self) -> dict[str, float]:
+        """Play a window and learn from it; what to log."""
         s = self.settings
+        fraction = self.done / self.total
         self.optimizer.param_groups[0]["lr"] = s.learning_rate * (1 - 0.95 * fraction)
-        list(self.pool.map(Worker.play, self.workers))
-        count = max(1, s.tables * s.steps // s.minibatch)
+        began = time.perf_counter()
+        list(self.pool.map(Worker.play, self.workers, [self.done] * s.threads))
+        played = time.perf_counter()
+        count = max(1, s.per_window // s.minibatch)
         figures = []
         for _ in range(s.epochs):
             for batches in zip(*(w.batches(count) for w in self.workers), strict=True):
-                results = list(self.pool.map(Worker.gradient, self.workers, batches))
-                self._update([gradients for gradients, _ in results])
-                figures.append(torch.stack([row for _, row in results]).mean(0))
+                figures += self.pool.map(Worker.learn, self.workers, batches)
+                self._update()
+        self.done += s.per_window
         return {
-            **dict(zip(FIGURES, torch.stack(figures).mean(0).tolist(), strict=True)),
-            "greed": self.network.greed.item(),
+            **dict(zip(FIGURES, np.mean(figures, 0).tolist(), strict=True)),
+            "greed": float(self.net.greed),
             "rounds": sum(worker.game.take_stats()["rounds"] for worker in self.workers),
+            "seconds_playing": played - began,
+            "seconds_learning": time.perf_counter() - played,
         }
 
     @torch.no_grad()
-    def _update(self, gradients: Sequence[Sequence[Tensor]]) -> None:
-        """One step of Adam along the mean of the workers' gradients."""
-        for weight, *parts in zip(self.weights, *gradients, strict=True):
-            weight.grad = sum(parts) / len(parts)
-        nn.utils.clip_grad_norm_(self.weights, self.settings.max_gradient)
+    def _update(self) -> None:
+        """One step of Adam along the mean of the workers' gradients, and of the average."""
+        s, flat = self.settings, self.net.flat
+        flat.grad = torch.stack([worker.gradient for worker in self.workers]).float().mean(0)
+        self.net.parts(flat.grad)[0].mul_(self.network.scale)
+        nn.utils.clip_grad_norm_([flat], s.max_gradient)
         self.optimizer.step()
+        self.net.renew()
+        self.step += 1
+        self.average.lerp_(flat, 1 - min(s.average, self.step / (self.step + 9)))
 
     def save(self, folder: Path, **about: Any) -> None:
-        """Write the weights as a checkpoint."""
-        weights = {name: w.numpy() for name, w in self.network.state_dict().items()}
-        checkpoint.save(folder, weights, self.settings.table_rules, **about)
+        """Write the average as a checkpoint."""
+        names = [f"layers.{name}" for name, _ in self.network.layers.named_parameters()]
+        parts = [part.numpy() for part in self.net.parts(self.average)]
+        arrays = dict(zip([*names, "greed"], parts, strict=True))
+        about["bfloat16"] = self.bfloat16
+        checkpoint.save(folder, arrays, self.settings.table_rules, **about)
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """All that the run needs to go on from here, between two windows: views, not copies."""
+        adam = self.optimizer.state[self.net.flat]
+        found = {name: np.array([getattr(self, name)]) for name in ("done", "step", "bfloat16")}
+        found |= {"weights": self.net.flat.numpy(), "average": self.average.numpy()}
+        found |= {name: adam[name].numpy() for name in ("exp_avg", "exp_avg_sq")}
+        for k, worker in enumerate(self.workers):
+            found[f"tables.{k}"] = worker.game.tables.view(np.uint8)
+            found[f"before.{k}"] = worker.game._before
+        return found
+
+    def restore(self, kept: dict[str, NDArray[Any]]) -> None:
+        """Go on from arrays that were kept."""
+        self.done, self.step, bfloat16 = (int(kept[k][0]) for k in ("done", "step", "bfloat16"))
+        self.compute_in(bool(bfloat16))
+        empty = {name: torch.zeros_like(self.net.flat) for name in ("exp_avg", "exp_avg_sq")}
+        self.optimizer.state[self.net.flat] = {"step": torch.tensor(float(self.step)), **empty}
+        for name, array in self.arrays().items():
+            array[...] = kept[name]
+        self.net.renew()
+        for worker in self.workers:
+            worker.game._look()
 
 
 # -------------------------------------------------------------------------------------------- a run
 
 
-def train(settings: Settings, folder: Path) -> str:
-    """Train, log and save, into a folder that is there; a sentence about how it ended.
-
-    Ctrl-C ends it early; what has been learned is saved then too.
-    """
-    about = {"settings": dataclasses.asdict(settings), "seed": settings.seed, **origin()}
-    (folder / "settings.yaml").write_text(as_yaml(settings, about["versions"]))
-    learner = Learner(settings)
-    per_window = settings.tables * settings.steps
-    windows = -(-settings.total_decisions // per_window)
-    due = {windows * k // settings.matches for k in range(1, settings.matches + 1)}
-    judged: list[dict[str, Any]] = []
-    began, done, how = time.perf_counter(), 0, "Trained for"
-    rounds, margin = 0, ""
-    with Log(folder, windows * per_window) as log:
-        try:
-            for window in range(windows):
-                figures = learner.window(window / windows)
-                done, judged = done + per_window, []
-                if window + 1 in due:
-                    learner.save(folder, **about)
-                    judged.append(match(settings, f"network:{folder}", "greedy"))
-                    figures["against_greedy"] = judged[0]["margin"]
-                    margin = f", {figures['against_greedy']:+.1f} against greedy"
-                rounds += int(figures["rounds"])
-                log.write(done, figures, f", {rounds:,} rounds{margin}")
-        except KeyboardInterrupt:
-            how = "Stopped after"
-    learner.save(folder, **about, decisions=done, results=judged)
-    minutes, seconds = divmod(round(time.perf_counter() - began), 60)
-    return f"{how} {done:,} decisions in {minutes}:{seconds:02}: network:{folder}.{told(judged)}"
+def train(settings: Settings, folder: Path, given: str = "") -> str:
+    """Train into a folder that is there, as :func:`training.runs.train` does."""
+    return runs.train(NAME, Learner(settings), folder, given)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Read the settings, train, and say how it ended; 2 if the settings are refused."""
-    try:
-        settings = parse(Settings, "python -m training.ppo", arguments)
-        folder = make_folder(settings, "ppo")
-    except (ValueError, OSError) as error:
-        print(error, file=sys.stderr)
-        return 2
-    try:
-        print(train(settings, folder))
-    except KeyboardInterrupt:
-        print("Stopped before anything was learned.")
-    return 0
+    return runs.main(Settings, NAME, train, arguments)
 
 
 if __name__ == "__main__":

@@ -7,14 +7,17 @@ import math
 import os
 import platform
 import subprocess
+import sys
 import time
 from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal, Self
 
+import safetensors.numpy
 import tyro
 import yaml
+from numpy.typing import NDArray
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from torch.utils.tensorboard import SummaryWriter
 
@@ -50,7 +53,8 @@ def limit(settings: Any, names: str, least: float, most: float) -> None:
     for name in names.split():
         value = getattr(settings, name)
         if not (least <= value <= most and math.isfinite(value)):
-            allowed = f"at least {least}" if most > 1 else f"from {least} to {most}"
+            bound = f"at most {most}" if value > most else f"at least {least}"
+            allowed = bound if most > 1 else f"from {least} to {most}"
             raise ValueError(choice(name, value, allowed))
 
 
@@ -139,6 +143,13 @@ def as_yaml(settings: Any, versions: dict[str, str]) -> str:
     values["rules"] = {k: v for k, v in values["rules"].items() if v is not None}
     first = ", ".join(f"{name} {number}" for name, number in versions.items())
     return f"# {first}\n" + yaml.safe_dump(values, sort_keys=False)
+
+
+def store(arrays: dict[str, NDArray[Any]], path: Path) -> None:
+    """Write the state of a run beside its place, then rename it."""
+    beside = path.with_name(path.name + ".new")
+    beside.write_bytes(safetensors.numpy.save(arrays))
+    beside.replace(path)
 
 
 class Log:
@@ -243,3 +254,72 @@ def make_folder(settings: Any, default: str, text: str = "") -> Path:
         print(f"The earlier {folder} is now {aside}.")
     folder.mkdir(parents=True, exist_ok=True)
     return folder
+
+
+def train(name: str, learner: Any, folder: Path, given: str) -> str:
+    """Let a learner learn, log and save, into a folder that is there; how it ended.
+
+    Ctrl-C ends it early; what has been learned is saved then too, and the run can go on later.
+
+    Args:
+        name: The script's.
+        learner: What learns. It has ``settings``; the decisions ``done`` and in ``total``;
+            ``line()``, which learns on and gives figures for a line of the log and a text for the
+            bar; ``save``; and ``arrays`` and ``restore``, for its state between two lines.
+        folder: The run's.
+        given: The command line's arguments, for the card.
+    """
+    s, kept = learner.settings, folder / STATE
+    command = f"python -m {name} {given}".rstrip()
+    about = {"command": command, "settings": dataclasses.asdict(s), "seed": s.seed, **origin()}
+    (folder / "settings.yaml").write_text(as_yaml(s, about["versions"]))
+    if kept.is_file():
+        learner.restore(safetensors.numpy.load(kept.read_bytes()))
+    judged: list[dict[str, Any]] = []
+    margins = ""
+    with Log(folder, learner.total, learner.done) as log:
+        try:
+            while learner.done < learner.total:
+                before, judged = learner.done, []
+                row, shown = learner.line()
+                began = time.perf_counter()
+                if learner.done * s.matches // learner.total > before * s.matches // learner.total:
+                    learner.save(folder, **about)
+                    judged = [match(s, f"network:{folder}", b) for b in ("greedy", "tactician")]
+                    row |= {f"against_{r['b']}": r["margin"] for r in judged}
+                    row["seconds_judging"] = time.perf_counter() - began
+                    margins = "".join(f", {r['margin']:+.1f} against {r['b']}" for r in judged)
+                log.write(learner.done, row, shown + margins)
+                store(learner.arrays(), kept)
+        except KeyboardInterrupt:
+            judged = []
+        minutes = log.seconds / 60
+    done, how = learner.done, "Stopped after"
+    learner.save(folder, **about, decisions=done, minutes=round(minutes, 1), results=judged)
+    if done == learner.total:
+        kept.unlink(missing_ok=True)
+        how = "Trained for"
+    return f"{how} {done:,} decisions in {minutes:.1f} minutes: network:{folder}.{told(judged)}"
+
+
+def main(kind: Any, name: str, trained: Any, arguments: Sequence[str] | None) -> int:
+    """Read the settings, train, and say how it ended; 2 if the settings are refused.
+
+    Args:
+        kind: The settings' class.
+        name: The script's.
+        trained: Its function that trains, of settings, folder and the command line's arguments.
+        arguments: Those; None for the program's own.
+    """
+    try:
+        settings = parse(kind, f"python -m {name}", arguments)
+        text = as_yaml(settings, origin()["versions"])
+        folder = make_folder(settings, name.rpartition(".")[2], text)
+    except (ValueError, OSError) as error:
+        print(error, file=sys.stderr)
+        return 2
+    try:
+        print(trained(settings, folder, " ".join(sys.argv[1:] if arguments is None else arguments)))
+    except KeyboardInterrupt:
+        print("Stopped before anything was learned.")
+    return 0

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import tyro
 from sb3_contrib import MaskablePPO
@@ -67,10 +68,19 @@ def train(settings: Settings) -> str:
     limit(s, "total_decisions tables steps epochs minibatch", 1, 10**12)
     limit(s, "seed learning_rate entropy", 0, 2**31)
     limit(s, "pairs", 2, 10**9)
-    env = SB3VecEnv(s.tables, rules_of(s.rules), opponents=s.opponents, seat="rotate")
-    model = MaskablePPO(
+    model = model_of(s, tensorboard_log=s.folder, verbose=1)
+    model.learn(s.total_decisions)
+    path = Path(s.folder).with_suffix(".zip")
+    model.save(path)
+    return str(path)
+
+
+def model_of(settings: Settings, **options: Any) -> MaskablePPO:
+    """The model that some settings ask for, untrained, with more options of MaskablePPO."""
+    s = settings
+    return MaskablePPO(
         "MlpPolicy",
-        env,
+        SB3VecEnv(s.tables, rules_of(s.rules), opponents=s.opponents, seat="rotate"),
         n_steps=s.steps,
         batch_size=min(s.minibatch, s.tables * s.steps),
         n_epochs=s.epochs,
@@ -79,15 +89,10 @@ def train(settings: Settings) -> str:
         gamma=1.0,  # a round is short, and points now are worth what they are worth later
         gae_lambda=0.9,
         policy_kwargs={"net_arch": list(s.hidden)},
-        tensorboard_log=s.folder,
         seed=s.seed,
         device="cpu",
-        verbose=1,
+        **options,
     )
-    model.learn(s.total_decisions)
-    path = Path(s.folder).with_suffix(".zip")
-    model.save(path)
-    return str(path)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
