@@ -35,7 +35,9 @@ def test_the_ladder_goes_on(better, worse, least, options):
     assert evaluate(better, worse, pairs=300, **options).low > least
 
 
-@pytest.mark.parametrize("options", ["", "playouts=greedy,voids=no", "exact=9", "depth=4"])
+@pytest.mark.parametrize(
+    "options", ["", "playouts=greedy,voids=no", "exact=9", "depth=4", "doubt=100"]
+)
 def test_answers_depend_on_the_view_alone(options):
     """Not on threads, nor on the other views of a batch."""
     rules = Rules()
@@ -186,6 +188,7 @@ def test_time_bounds_a_decision(monkeypatch):
         ("search:voids=perhaps", "voids is 'perhaps', but must be yes or no."),
         ("search:ms=5,worlds=4", "ms is 5, but must be given without worlds."),
         ("search:depth=-1", "depth is '-1'"),
+        ("search:doubt=101", "doubt is 101, but must be a whole number from 0 to 100."),
         ("search:", "player is 'search:'"),
         ("endgame:", "player is 'endgame:'"),
         ("endgame:positions=0", "positions is 0"),
@@ -209,7 +212,7 @@ def test_a_shipped_network_plays_worlds_out():
 def test_names_tell_the_options():
     for spec in (
         "search:worlds=160,playouts=tactician",
-        "search:worlds=8,playouts=greedy,depth=3,exact=6,voids=no",
+        "search:worlds=8,playouts=greedy,depth=3,exact=6,voids=no,doubt=50",
         "search:ms=5,playouts=random",
         "endgame:positions=5",
         "endgame",

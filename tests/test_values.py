@@ -159,7 +159,14 @@ class TestDeclined:
             if table.over or table.round != number:
                 table = Table(table.rules, seed=int(rng.integers(2**40))) if table.over else table
                 declined, number = {}, table.round
-            look(table.redact(table.turn), table.rules.record(), 0, table.legal[0], features.PLANES, seen)
+            look(
+                table.redact(table.turn),
+                table.rules.record(),
+                0,
+                table.legal[0],
+                features.PLANES,
+                seen,
+            )
             for seat, hand in enumerate(table.hands):
                 held = {tile for tile in range(28) if seat != table.turn and NAMES[tile] in hand}
                 got = {tile for tile in held if int(seen.declined[seat]) >> tile & 1}
@@ -259,7 +266,11 @@ class TestCheckpoint:
     def test_comes_back_as_it_was(self, folder):
         weights, card = checkpoint.load(folder)
         assert all((w == random_weights()[name]).all() for name, w in weights.items())
-        assert (card["architecture"], card["hidden"], card["planes"]) == ("values", [24, 12], features.PLANES)
+        assert (card["architecture"], card["hidden"], card["planes"]) == (
+            "values",
+            [24, 12],
+            features.PLANES,
+        )
 
     @pytest.mark.parametrize(
         ("changes", "said"),

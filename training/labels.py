@@ -16,7 +16,7 @@ from fives_env.engine.turn import reset as start
 from fives_env.players.features import SCALARS, describe, describe_decision
 from fives_env.players.playouts import answer, lead_of, play_out
 from fives_env.players.tactician import holdable
-from fives_env.players.values import distinct, lone, think, write_values
+from fives_env.players.values import distinct, expect, lone, think, write_values
 
 #: Where targets come from, beside players that play out: a network's own values.
 TEACHER = -3
@@ -67,6 +67,26 @@ def meet(t, r, side, net, desk, kind, player, player_desk, key, none, row):  # t
             action = answer(t, r, kind, player, player_desk, fold(key, k), row)
         act(t, r, action, none)
         k += 1
+    return lead_of(t, r, side)
+
+
+@jit
+def look_ahead(t, r, side, net, desk, turns, none, row):  # type: ignore[no-untyped-def]
+    """Play a table on by the network, in place; how far a side is ahead then or may expect to be.
+
+    After ``turns`` decisions with a choice the network judges the position, for the seat on turn if
+    that is of the side or of the only other one.
+    """
+    k = 0
+    while t["phase"] != OVER:
+        n = distinct(t, r, row, legal(t, r, row))
+        action = lone(t, row, n)
+        if action < 0:
+            if k >= turns and (r["sides"] == 2 or side_of(r, i64(t["turn"])) == side):
+                return lead_of(t, r, side) + expect(net, desk, t, r, side, row, n)
+            action = think(net, desk, t, r, row)
+            k += 1
+        act(t, r, action, none)
     return lead_of(t, r, side)
 
 
@@ -150,11 +170,12 @@ def gather(  # type: ignore[no-untyped-def]
                     lead = meet(
                         copy[0], r, side, net, desk, kind, player, player_desk, chance, none, rest
                     )
+                elif turns >= 0:
+                    lead = look_ahead(copy[0], r, side, net, desk, turns, none, rest)
                 else:
                     lead = play_out(
-                        copy[0], r, side, net, desk, kind, turns, player, player_desk, chance,
-                        none, rest,
-                    )  # fmt: skip
+                        copy[0], r, side, kind, -1, player, player_desk, chance, none, rest
+                    )
                 targets[at + a] = lead - before
         write_values(net, desk, t, r, row, n)
         act(t, r, i64(row[explore(desk, n, heat, fold(chance, 1))]), none)

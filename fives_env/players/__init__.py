@@ -33,11 +33,12 @@ OPTIONS = {
     "search": {
         "worlds": "deals that each action is tried in (160)",
         "playouts": "random, greedy, tactician, tiny:PATH or network:PATH plays them (tactician)",
-        "guide": "checkpoint that has a say before, and judges play-outs that are cut short (none)",
+        "guide": "checkpoint that has a say before any deal is played (none)",
         "weight": "worlds that its opinion weighs as much as (40)",
-        "depth": "decisions after which a play-out is cut short; 0 for none (0)",
+        "depth": "decisions of a play-out after which the tactician plays on; 0 for never (0)",
         "exact": "tiles in all hands with which a deal is solved instead (0)",
         "voids": "whether deals obey what is known of the others: yes or no (yes)",
+        "doubt": "how likely a tile that a seat declined is in its hand, in % of others (30)",
         "ms": "milliseconds for a decision, instead of worlds",
     },
 }

@@ -10,12 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fives_env.engine.deal import fold
-from fives_env.engine.jit import i64, jit
-from fives_env.engine.redeal import Deals, deal, new_deals, prepare
-from fives_env.engine.settle import pips_of, side_of
+from fives_env.engine.jit import i64, jit, popcount
+from fives_env.engine.redeal import Deals, deal, new_deals, prepare, unit
+from fives_env.engine.settle import side_of
 from fives_env.engine.state import OVER, PLAY, new_tables
 from fives_env.engine.turn import act, legal
-from fives_env.players.compiled import choose
+from fives_env.players.compiled import TACTICIAN, choose
+from fives_env.players.declined import write_declined
 from fives_env.players.solver import Board, new_board, solve
 from fives_env.players.tactician import write_worths
 from fives_env.players.values import (
@@ -23,7 +24,6 @@ from fives_env.players.values import (
     Net,
     copy,
     distinct,
-    expect,
     lone,
     new_desk,
     think,
@@ -36,6 +36,11 @@ MOST = 128
 LAP = 16
 #: Worlds that the tactician's opinion weighs as much as; it settles what few worlds leave open.
 PRIOR = 20
+#: Variance of the difference between two candidates in one world, before worlds have shown it, in
+#: square points; and how many worlds that weighs as much as.
+SPREAD, SUPPOSED = 400, 16
+#: Deals after which one is played that its holder's plays speak against.
+DEALS = 64
 #: Stands among compiled players for the room's own network.
 NETWORK = -2
 
@@ -57,11 +62,12 @@ class Room(NamedTuple):
         products: Sums of products of two candidates' outcomes, float64, (MOST, MOST).
         prior: What each is worth before any world, for all the worlds that this weighs as much as,
             float64, (MOST,).
+        weight: How many these are, float64, (1,).
+        declined: Tiles that each seat has declined, int64, (4,).
         exact: Scratch of exact values, int64, (MOST,).
         net: The network that plays worlds out, if one does.
         desk: Room for it.
-        guide: The network that settles what worlds leave open, and judges play-outs cut short, if
-            there is one.
+        guide: The network that settles what worlds leave open, if there is one.
         guide_desk: Room for it.
     """
 
@@ -77,6 +83,8 @@ class Room(NamedTuple):
     sums: NDArray[np.float64]
     products: NDArray[np.float64]
     prior: NDArray[np.float64]
+    weight: NDArray[np.float64]
+    declined: NDArray[np.int64]
     exact: NDArray[np.int64]
     net: Net
     desk: Desk
@@ -99,6 +107,8 @@ def new_room(n_actions: int, slots: int, most: int, net: Net, guide: Net) -> Roo
         np.zeros(MOST),
         np.zeros((MOST, MOST)),
         np.zeros(MOST),
+        np.zeros(1),
+        np.zeros(4, np.int64),
         np.zeros(MOST, np.int64),
         net,
         new_desk(net),
@@ -123,20 +133,6 @@ def lead_of(t, r, side):  # type: ignore[no-untyped-def]
 
 
 @jit
-def pips_ahead(t, r, side):  # type: ignore[no-untyped-def]
-    """What a side can hope for from the settlement of a round cut short: half the difference."""
-    own = 0
-    others = 0
-    for seat in range(i64(r["players"])):
-        pips = pips_of(i64(t["hands"][seat]))
-        if side_of(r, seat) == side:
-            own += pips
-        else:
-            others += pips
-    return 0.5 * (others / (i64(r["sides"]) - 1) - own)
-
-
-@jit
 def answer(t, r, kind, player, desk, key, row):  # type: ignore[no-untyped-def]
     """Action of a compiled player, or of a network if ``kind`` is ``NETWORK``."""
     if kind == NETWORK:
@@ -145,36 +141,27 @@ def answer(t, r, kind, player, desk, key, row):  # type: ignore[no-untyped-def]
 
 
 @jit
-def play_out(t, r, side, net, desk, kind, turns, player, player_desk, key, none, row):  # type: ignore[no-untyped-def]
-    """Play a table on, in place, and say how far a side is ahead then, with what it may expect.
+def play_out(t, r, side, kind, turns, player, desk, key, none, row):  # type: ignore[no-untyped-def]
+    """Play a table on to the round's end, in place, and say how far a side is ahead then.
 
     Args:
         t: The table.
         r: Its rules.
         side: The side.
-        net: The network that judges a play-out cut short; without, points and pips do.
-        desk: Room for it.
         kind: Compiled player that plays on, or ``NETWORK``.
-        turns: Decisions with a choice after which the play-out is cut short; -1: none.
-        player: The network that plays on then.
-        player_desk: Room for that one.
+        turns: Decisions with a choice that it makes, -1: all. The tactician makes the others.
+        player: The network.
+        desk: Room for it.
         key: All randomness.
         none: An empty event buffer.
         row: Scratch for actions.
     """
-    guided = len(net.bias) > 0
     k = 0
     while t["phase"] != OVER:
-        n = legal(t, r, row)
-        action = lone(t, row, n)
+        action = lone(t, row, legal(t, r, row))
         if action < 0:
-            if k >= turns >= 0:
-                if not guided:
-                    return lead_of(t, r, side) + pips_ahead(t, r, side)
-                if r["sides"] == 2 or side_of(r, i64(t["turn"])) == side:
-                    n = distinct(t, r, row, n)
-                    return lead_of(t, r, side) + expect(net, desk, t, r, side, row, n)
-            action = answer(t, r, kind, player, player_desk, fold(key, k), row)
+            who = kind if k < turns or turns < 0 else TACTICIAN
+            action = answer(t, r, who, player, desk, fold(key, k), row)
             k += 1
         act(t, r, action, none)
     return lead_of(t, r, side)
@@ -189,6 +176,7 @@ def write_prior(t, r, room, n, weight):  # type: ignore[no-untyped-def]
     else:
         write_values(room.guide, room.guide_desk, t, r, room.candidates, n)
         copy(room.prior, room.guide_desk.values[:n])
+    room.weight[0] = weight
     for k in range(n):
         room.prior[k] *= weight
 
@@ -209,6 +197,8 @@ def begin(record, r, voids, weight, room):  # type: ignore[no-untyped-def]
     kept = min(MOST, distinct(t, r, room.row, n))
     copy(room.candidates, room.row[:kept])
     room.prior[:kept] = 0
+    room.weight[0] = 0
+    write_declined(t, r, room.tables[1], room.row, room.declined)
     if kept > 1 and t["phase"] == PLAY:
         write_prior(t, r, room, kept, weight)
     room.racing[:kept] = True
@@ -219,22 +209,41 @@ def begin(record, r, voids, weight, room):  # type: ignore[no-untyped-def]
 
 
 @jit
-def solve_world(room, r, n, key):  # type: ignore[no-untyped-def]
-    """Write the exact values of the candidates in the world of ``key``; False if it is too much."""
+def deal_likely(t, r, room, doubt, key):  # type: ignore[no-untyped-def]
+    """Fill in a redacted record, tiles that their holder has declined being rarer than others.
+
+    A deal is taken with a chance of ``doubt`` for each such tile.
+    """
     plan, left, ways = room.deals
+    viewer = i64(t["viewer"])
+    for k in range(DEALS):
+        t["viewer"] = viewer
+        if not deal(t, r, plan, left, ways, fold(key, k)):
+            return False
+        chance = 1.0
+        for seat in range(i64(r["players"])):
+            if seat != viewer:
+                chance *= doubt ** popcount(i64(t["hands"][seat]) & room.declined[seat])
+        if unit(fold(key, k) ^ key, 0) < chance:
+            break
+    return True
+
+
+@jit
+def solve_world(room, r, n, doubt, key):  # type: ignore[no-untyped-def]
+    """Write the exact values of the candidates in the world of ``key``; False if it is too much."""
     room.board.tables[0] = room.tables[0]
-    if not deal(room.board.tables[0], r, plan, left, ways, key):
+    if not deal_likely(room.board.tables[0], r, room, doubt, key):
         return False
     return solve(room.board, r, room.candidates, n, room.exact)
 
 
 @jit
-def play_world(room, r, n, side, kind, depth, key):  # type: ignore[no-untyped-def]
+def play_world(room, r, n, side, kind, depth, doubt, key):  # type: ignore[no-untyped-def]
     """Write what the candidates in the race bring in the world of ``key``, played out."""
-    plan, left, ways = room.deals
     none = room.board.none
     room.tables[1] = room.tables[0]
-    if not deal(room.tables[1], r, plan, left, ways, key):
+    if not deal_likely(room.tables[1], r, room, doubt, key):
         return False
     before = lead_of(room.tables[0], r, side)
     for k in range(n):
@@ -242,16 +251,13 @@ def play_world(room, r, n, side, kind, depth, key):  # type: ignore[no-untyped-d
             room.tables[2] = room.tables[1]
             t = room.tables[2]
             act(t, r, i64(room.candidates[k]), none)
-            lead = play_out(
-                t, r, side, room.guide, room.guide_desk, kind, depth, room.net, room.desk, key,
-                none, room.row,
-            )  # fmt: skip
+            lead = play_out(t, r, side, kind, depth, room.net, room.desk, key, none, room.row)
             room.outcome[k] = lead - before
     return True
 
 
 @jit
-def play_worlds(room, r, n, kind, depth, exact, key, first, last):  # type: ignore[no-untyped-def]
+def play_worlds(room, r, n, kind, depth, exact, doubt, key, first, last):  # type: ignore[no-untyped-def]
     """Play the ``n`` candidates in the worlds number ``first`` to ``last``.
 
     Worlds whose hands together hold no more than ``exact`` tiles are solved, not played out.
@@ -264,10 +270,10 @@ def play_worlds(room, r, n, kind, depth, exact, key, first, last):  # type: igno
     solving = held <= exact and r["sides"] == 2
     for number in range(first, last):
         world = fold(key, number)
-        if solving and solve_world(room, r, n, world):
+        if solving and solve_world(room, r, n, doubt, world):
             for k in range(n):
                 room.outcome[k] = room.exact[k]
-        elif not play_world(room, r, n, side, kind, depth, world):
+        elif not play_world(room, r, n, side, kind, depth, doubt, world):
             return
         for k in range(n):
             if room.racing[k]:
@@ -298,6 +304,8 @@ def leader(room, n):  # type: ignore[no-untyped-def]
 def drop_behind(room, n):  # type: ignore[no-untyped-def]
     """Take candidates out of the race that are behind the leader by three standard errors.
 
+    Opinions count as the worlds that they weigh as much as, before the first world as all.
+
     Returns:
         How many are left.
     """
@@ -306,11 +314,13 @@ def drop_behind(room, n):  # type: ignore[no-untyped-def]
     worlds = room.visits[best]
     for k in range(n):
         if room.racing[k] and k != best:
-            mean = (room.sums[best] - room.sums[k]) / worlds
+            ahead = room.sums[best] - room.sums[k]
             square = room.products[best, best] + room.products[k, k]
             square -= 2 * room.products[max(k, best), min(k, best)]
-            error = max(0.0, square / worlds - mean * mean) / worlds
-            if mean > 0 and mean * mean > 9 * error:
+            square = max(0.0, square - ahead * ahead / max(1, worlds))
+            variance = (square + SUPPOSED * SPREAD) / (worlds + SUPPOSED)
+            ahead += room.prior[best] - room.prior[k]
+            if ahead > 0 and ahead * ahead > 9 * variance * (worlds + room.weight[0]):
                 room.racing[k] = False
             else:
                 left += 1

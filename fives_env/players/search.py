@@ -26,6 +26,7 @@ from fives_env.players.playouts import (
     NETWORK,
     Room,
     begin,
+    drop_behind,
     leader,
     new_room,
     play_worlds,
@@ -86,19 +87,21 @@ def start(records, k, rules, voids, weight, asked, room):  # type: ignore[no-unt
             return n, UNKNOWN
         room.candidates[0] = speak_up(t, room.legal)
         return 1, FORCED
-    if r["sides"] == 2 and settled(t, r, room.deals) and solve_world(room, r, n, np.uint64(0)):
+    if r["sides"] == 2 and settled(t, r, room.deals) and solve_world(room, r, n, 1.0, np.uint64(0)):
         for c in range(n):
             room.sums[c] = room.exact[c]
             room.visits[c] = 1
             room.prior[c] *= TIE
         return n, KNOWN
+    if not asked and drop_behind(room, n) == 1:
+        return n, FORCED
     return n, UNKNOWN
 
 
 @jit
-def more(room, rules, n, kind, depth, exact, key, first, last):  # type: ignore[no-untyped-def]
+def more(room, rules, n, kind, depth, exact, doubt, key, first, last):  # type: ignore[no-untyped-def]
     """Play some worlds of the decision begun."""
-    play_worlds(room, rules[0], n, kind, depth, exact, key, first, last)
+    play_worlds(room, rules[0], n, kind, depth, exact, doubt, key, first, last)
 
 
 @jit
@@ -112,13 +115,13 @@ def alone(room, n):  # type: ignore[no-untyped-def]
 
 @jit
 def decide(  # type: ignore[no-untyped-def]
-    records, rules, keys, chosen, room, kind, voids, weight, depth, exact, worlds, lo, hi
+    records, rules, keys, chosen, room, kind, voids, weight, depth, exact, doubt, worlds, lo, hi
 ):
     """Actions for the redacted records ``lo`` to ``hi``."""
     for k in range(lo, hi):
         n, how = start(records, k, rules, voids, weight, False, room)
         if how == UNKNOWN:
-            play_worlds(room, rules[0], n, kind, depth, exact, keys[k], 0, worlds)
+            play_worlds(room, rules[0], n, kind, depth, exact, doubt, keys[k], 0, worlds)
         chosen[k] = room.candidates[leader(room, n)]
 
 
@@ -145,13 +148,14 @@ class SearchPlayer:
         playouts: Who plays them out: ``random``, ``greedy``, ``tactician``, or a network of values,
             ``tiny:PATH`` or ``network:PATH``, which is the same but for its size.
         guide: Checkpoint of a network of values, whose opinion then settles what worlds leave open
-            instead of the tactician's, and which judges play-outs that are cut short.
+            instead of the tactician's.
         weight: Worlds that the guide's opinion weighs as much as.
-        depth: Decisions with a choice after which a play-out is cut short and judged, by the guide
-            or else by its points and pips; 0 plays to the end of the round.
+        depth: Decisions with a choice in a play-out after which the tactician, who is faster than a
+            network, plays on; 0 for never.
         exact: Worlds whose hands together hold no more tiles than this are solved instead (two
             sides).
         voids: Whether worlds obey what is known of the other seats; without, it plays worse.
+        doubt: How likely a tile that a seat has declined is in its hand, in per cent of any other.
         ms: Milliseconds for each decision instead of a number of worlds. Its choices then depend on
             the machine.
         threads: Slices of a batch that are worked on at the same time; the result is the same.
@@ -173,6 +177,7 @@ class SearchPlayer:
         depth: int = 0,
         exact: int = 0,
         voids: bool = True,
+        doubt: int = 30,
         ms: int | None = None,
         threads: int | None = None,
     ) -> None:
@@ -196,11 +201,12 @@ class SearchPlayer:
         self.threads = threads_of(threads)
         depth = whole("depth", depth, 0, 1000)
         self._voids = voids
-        self._how = KINDS.get(kind, NETWORK), depth or -1, whole("exact", exact, 0, 28)
+        exact, doubt = whole("exact", exact, 0, 28), whole("doubt", doubt, 0, 100)
+        self._how = KINDS.get(kind, NETWORK), depth or -1, exact, doubt / 100
         shown = [f"worlds={worlds}" if ms is None else f"ms={ms}", f"playouts={playouts}"]
         shown += [f"guide={guide}"] * bool(guide) + [f"weight={weight}"] * (weight != 40)
         shown += [f"depth={depth}"] * (depth > 0) + [f"exact={exact}"] * (exact > 0)
-        shown += ["voids=no"] * (not voids)
+        shown += ["voids=no"] * (not voids) + [f"doubt={doubt}"] * (doubt != 30)
         self.name = f"search:{','.join(shown)}"
         self._rooms: dict[int, list[Room]] = {}
 
@@ -228,7 +234,7 @@ class SearchPlayer:
             return chosen
         rules = views.rules.record(episode="round")
         rooms = self._room(views.records, rules, views.rules.n_actions)
-        kind, depth, exact = self._how
+        kind, depth, exact, doubt = self._how
 
         def kernel(slice_: int, lo: int, hi: int) -> None:
             decide(
@@ -242,6 +248,7 @@ class SearchPlayer:
                 self._weight,
                 depth,
                 exact,
+                doubt,
                 self.worlds,
                 lo,
                 hi,
