@@ -2,7 +2,8 @@
 
 The margin is a lower bound on what the best answer to the player wins. The learner begins with the
 player's own weights, where it has any of the right kind; it sits on one side of each table, the
-player on the others, and its actions are judged by play-outs against the player::
+player on the others. Its actions are judged by what they bring against the player: at first in
+rounds played out, later by its own judgement a few decisions on::
 
     python -m training.best_response --player tactician
     python -m training.best_response --player network:duel --total-decisions 5000000
@@ -33,7 +34,6 @@ class Settings:
     Attributes:
         player: random, greedy, tactician, or network:PATH with a network of values.
         folder: Where the learner goes; runs/best_response unless given.
-        start: Checkpoint that the learner begins with; the player's own unless given.
         rules: House rules.
         seed: Seed of deals, weights and choices; the match has a seed of its own.
         threads: Threads that play and learn.
@@ -44,7 +44,6 @@ class Settings:
 
     player: str = "tactician"
     folder: str = "runs/best_response"
-    start: str = ""
     rules: HouseRules = HouseRules()  # noqa: RUF009
     seed: int = 0
     threads: int = 2
@@ -63,17 +62,18 @@ class Settings:
         if self.player not in KINDS and not (kind == "network" and path):
             raise ValueError(choice("player", self.player, [*KINDS, "network:PATH"]))
         shape: dict[str, Any] = {}
-        start = self.start or path
-        if start:
-            net, card = load_net(start)
+        if path:
+            net, card = load_net(path)
             sees = next(name for name in SEES if SEES[name] == len(net.planes))
             shape = {"hidden": tuple(card["hidden"]), "sees": sees}
         shared = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
         del shared["player"], shared["pairs"]
         return distill.Settings(
-            **shared | shape | {"start": start},
+            **shared | shape | {"start": path},
             playouts=f"tiny:{path}" if path else self.player,
             versus=True,
+            alone=0.4,
+            turns=4,
             matches=0,
         )
 

@@ -8,7 +8,7 @@ action brought. It never sees what is hidden, so it learns the mean over what ma
 * *Apart.* The loss weighs the differences between the actions of a decision, which are all that
   play depends on, apart from what they have in common, which is mostly luck.
 * *Averages.* What plays, judges and is saved is a running average of the weights.
-* *Itself.* From the share ``alone`` of the run on, the network plays out by itself, for ``turns``
+* *Itself.* From the share ``alone`` of the run on, the network plays on by itself, for ``turns``
   decisions, and judges the position that they lead to.
 * *A teacher.* With ``teacher`` the targets are another network's values: a large network distilled
   into one small enough to play out the worlds of a search.
@@ -82,8 +82,8 @@ class Settings:
         playouts: Who plays out: random, greedy, tactician, or tiny:PATH.
         versus: Whether that player also sits on all sides but one, and the network learns to beat
             it: see training.best_response.
-        alone: Share of the run after which the network plays out by itself; 1 for never.
-        turns: Decisions that it plays out then, before it judges the position reached.
+        alone: Share of the run after which the network looks ahead by itself; 1 for never.
+        turns: Decisions that it plays then, before it judges the position reached.
         heat: Points by which actions may differ and yet both be played.
         learning_rate: Adam's step size at the start; it falls evenly to a twentieth.
         common: Weight of what the actions of a decision have in common.
@@ -308,9 +308,10 @@ class Learner:
         s = self.settings
         fraction = self.step / s.all_steps
         net = self.net
-        how = (net, net, NETWORK, False, s.turns)
-        if fraction < s.alone or s.versus or self.kind == labels.TEACHER:
-            how = (net, self.player, self.kind, s.versus, -1)
+        turns = -1 if fraction < s.alone else s.turns
+        how = (net, net, NETWORK, False, turns)
+        if turns < 0 or s.versus or self.kind == labels.TEACHER:
+            how = (net, self.player, self.kind, s.versus, turns)
 
         def job(k: int) -> tuple[Sequence[Tensor], NDArray[np.float64]]:
             worker = self.workers[k]

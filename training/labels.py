@@ -57,34 +57,27 @@ def next_choice(t, r, side, kind, player, desk, key, none, row):  # type: ignore
 
 
 @jit
-def meet(t, r, side, net, desk, kind, player, player_desk, key, none, row):  # type: ignore[no-untyped-def]
-    """Play a table on to the round's end, one side by the network; how far it is ahead then."""
-    k = 0
-    while t["phase"] != OVER:
-        if side_of(r, i64(t["turn"])) == side:
-            action = think(net, desk, t, r, row)
-        else:
-            action = answer(t, r, kind, player, player_desk, fold(key, k), row)
-        act(t, r, action, none)
-        k += 1
-    return lead_of(t, r, side)
-
-
-@jit
-def look_ahead(t, r, side, net, desk, turns, none, row):  # type: ignore[no-untyped-def]
+def look_ahead(  # type: ignore[no-untyped-def]
+    t, r, side, net, desk, versus, kind, player, player_desk, turns, key, none, row
+):
     """Play a table on by the network, in place; how far a side is ahead then or may expect to be.
 
-    After ``turns`` decisions with a choice the network judges the position, for the seat on turn if
-    that is of the side or of the only other one.
+    After ``turns`` decisions with a choice, -1 for never, the network judges the position. With
+    ``versus`` it plays that side only, the player all others; else it plays all. It can judge where
+    it is on turn for the side or, playing all, for the only other one.
     """
     k = 0
     while t["phase"] != OVER:
+        own = side_of(r, i64(t["turn"])) == side
         n = distinct(t, r, row, legal(t, r, row))
         action = lone(t, row, n)
         if action < 0:
-            if k >= turns and (r["sides"] == 2 or side_of(r, i64(t["turn"])) == side):
+            if versus and not own:
+                action = answer(t, r, kind, player, player_desk, fold(key, k), row)
+            elif k >= turns >= 0 and (own or r["sides"] == 2):
                 return lead_of(t, r, side) + expect(net, desk, t, r, side, row, n)
-            action = think(net, desk, t, r, row)
+            else:
+                action = think(net, desk, t, r, row)
             k += 1
         act(t, r, action, none)
     return lead_of(t, r, side)
@@ -131,7 +124,8 @@ def gather(  # type: ignore[no-untyped-def]
         player_desk: Room for that one.
         versus: Whether that player sits on all sides but one of each table, in play and in
             play-outs, and only the decisions of the network's side are written.
-        turns: Decisions of a play-out after which the network judges it; -1: none.
+        turns: Decisions after which the network judges what it has played on; -1: none, and the
+            player plays out, unless ``versus``.
         heat: Points by which actions may differ and yet both be played.
         key: All randomness.
         none: An empty event buffer.
@@ -166,12 +160,11 @@ def gather(  # type: ignore[no-untyped-def]
             for a in range(n):
                 copy[0] = t
                 act(copy[0], r, i64(row[a]), none)
-                if versus:
-                    lead = meet(
-                        copy[0], r, side, net, desk, kind, player, player_desk, chance, none, rest
-                    )
-                elif turns >= 0:
-                    lead = look_ahead(copy[0], r, side, net, desk, turns, none, rest)
+                if versus or turns >= 0:
+                    lead = look_ahead(
+                        copy[0], r, side, net, desk, versus, kind, player, player_desk, turns,
+                        chance, none, rest,
+                    )  # fmt: skip
                 else:
                     lead = play_out(
                         copy[0], r, side, kind, -1, player, player_desk, chance, none, rest
