@@ -9,10 +9,12 @@ import pytest
 
 from fives_env import Rules, Table, evaluate
 from fives_env.cli import main
+from fives_env.engine.jit import jit, popcount
 from fives_env.players import OPTIONS, make_player, search
 from fives_env.players.endgame import EndgamePlayer, solve
-from fives_env.players.playouts import LAP
+from fives_env.players.playouts import LAP, begin, deal_likely, new_room
 from fives_env.players.search import SearchPlayer, analyse
+from fives_env.players.values import no_net
 from tests.test_endgame import endings
 from tests.test_players import SEATS, positions, views_of
 
@@ -207,6 +209,42 @@ def test_a_shipped_network_plays_worlds_out():
     one, other = (analyse(table, worlds=8, playouts=f"{kind}:tiny") for kind in ("tiny", "network"))
     assert one.values == other.values != analyse(table, worlds=8).values
     assert make_player("search:playouts=network:duel").name.endswith("playouts=network:duel")
+
+
+def test_the_tactician_takes_play_outs_over():
+    """After no decision, some or all of the network's."""
+    table = Table(seed=4)
+    whole, long, short, tactician = (
+        analyse(table, worlds=8, playouts=playouts, depth=depth).values
+        for playouts, depth in (
+            ("network:tiny", 0),
+            ("network:tiny", 1000),
+            ("network:tiny", 1),
+            ("tactician", 0),
+        )
+    )
+    assert whole == long != short != tactician != whole
+
+
+def test_tiles_that_a_seat_has_declined_are_rarer_in_its_hand():
+    @jit
+    def dubious(records, rules, room, doubt, key):  # type: ignore[no-untyped-def]
+        begin(records[0], rules[0], True, 0, room)
+        other = 1 - records[0]["turn"]
+        room.tables[1] = room.tables[0]
+        deal_likely(room.tables[1], rules[0], room, doubt, key)
+        return popcount(room.tables[1]["hands"][other] & room.declined[other])
+
+    rules, found = Rules(), np.zeros(3)
+    room = new_room(rules.n_actions, 2, 2, no_net(), no_net())
+    for table in positions(rules, seed=9):
+        if table.phase == "play" and len(table.to_dict()["layout"]) > 5:
+            for key in range(40):
+                for k, doubt in enumerate((0.0, 0.3, 1.0)):
+                    record = table.redact(table.turn)
+                    number = dubious(record, rules.record(), room, doubt, np.uint64(key))
+                    found[k] += number
+    assert 0 <= found[0] < found[1] / 3 and 0.2 < found[1] / found[2] < 0.6
 
 
 def test_names_tell_the_options():

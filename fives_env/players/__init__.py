@@ -34,7 +34,7 @@ OPTIONS = {
         "worlds": "deals that each action is tried in (160)",
         "playouts": "random, greedy, tactician, tiny:PATH or network:PATH plays them (tactician)",
         "guide": "checkpoint that has a say before any deal is played (none)",
-        "weight": "worlds that its opinion weighs as much as (40)",
+        "weight": "worlds that its opinion weighs as much as (80)",
         "depth": "decisions of a play-out after which the tactician plays on; 0 for never (0)",
         "exact": "tiles in all hands with which a deal is solved instead (0)",
         "voids": "whether deals obey what is known of the others: yes or no (yes)",

@@ -173,7 +173,7 @@ class SearchPlayer:
         worlds: int | None = None,
         playouts: str = "tactician",
         guide: str = "",
-        weight: int = 40,
+        weight: int = 80,
         depth: int = 0,
         exact: int = 0,
         voids: bool = True,
@@ -204,7 +204,7 @@ class SearchPlayer:
         exact, doubt = whole("exact", exact, 0, 28), whole("doubt", doubt, 0, 100)
         self._how = KINDS.get(kind, NETWORK), depth or -1, exact, doubt / 100
         shown = [f"worlds={worlds}" if ms is None else f"ms={ms}", f"playouts={playouts}"]
-        shown += [f"guide={guide}"] * bool(guide) + [f"weight={weight}"] * (weight != 40)
+        shown += [f"guide={guide}"] * bool(guide) + [f"weight={weight}"] * (weight != 80)
         shown += [f"depth={depth}"] * (depth > 0) + [f"exact={exact}"] * (exact > 0)
         shown += ["voids=no"] * (not voids) + [f"doubt={doubt}"] * (doubt != 30)
         self.name = f"search:{','.join(shown)}"
