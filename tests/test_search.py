@@ -190,6 +190,8 @@ def test_time_bounds_a_decision(monkeypatch):
         ("search:voids=perhaps", "voids is 'perhaps', but must be yes or no."),
         ("search:ms=5,worlds=4", "ms is 5, but must be given without worlds."),
         ("search:depth=-1", "depth is '-1'"),
+        ("search:weight=5", "weight is 5, but must be given with a guide."),
+        ("search:guide=", "checkpoint is '', but must be"),
         ("search:doubt=101", "doubt is 101, but must be a whole number from 0 to 100."),
         ("search:", "player is 'search:'"),
         ("endgame:", "player is 'endgame:'"),
@@ -209,6 +211,18 @@ def test_a_shipped_network_plays_worlds_out():
     one, other = (analyse(table, worlds=8, playouts=f"{kind}:tiny") for kind in ("tiny", "network"))
     assert one.values == other.values != analyse(table, worlds=8).values
     assert make_player("search:playouts=network:duel").name.endswith("playouts=network:duel")
+
+
+def test_an_analysis_chooses_what_the_player_plays():
+    """Opinion rules out the same actions, of which an analysis tries to say something too."""
+    player, ruled_out = SearchPlayer(worlds=24, playouts="greedy", guide="duel", weight=400), 0
+    for table in positions(Rules(), seed=12):
+        record = table.redact(table.turn)
+        found = player.analyse(table, key=9)
+        assert player.act(views_of(table.rules, record, [9]))[0] == found.action
+        visits = [number for number in found.visits.values() if number]
+        ruled_out += max(visits) > min(visits)
+    assert ruled_out > 1
 
 
 def test_the_tactician_takes_play_outs_over():

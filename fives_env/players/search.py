@@ -1,9 +1,10 @@
 """``search``: every action is tried in many deals that the seat on turn may believe in.
 
 The deals (*worlds*) are drawn by :mod:`.redeal` from the redacted record, the same for every
-action; each is played out to the end of the round by a compiled player, and the action with the
-largest mean margin is chosen. Actions clearly behind are dropped on the way. Once nothing is hidden
-between two sides, play is exact.
+action; each is played out to the end of the round by a compiled player or a network, and the action
+with the largest mean margin is chosen. Actions clearly behind are dropped on the way; the opinion
+of a guide, or of the tactician, counts as some worlds. Once nothing is hidden between two sides,
+play is exact.
 """
 
 import time
@@ -93,7 +94,7 @@ def start(records, k, rules, voids, weight, asked, room):  # type: ignore[no-unt
             room.visits[c] = 1
             room.prior[c] *= TIE
         return n, KNOWN
-    if not asked and drop_behind(room, n) == 1:
+    if drop_behind(room, n) == 1 and not asked:
         return n, FORCED
     return n, UNKNOWN
 
@@ -102,6 +103,15 @@ def start(records, k, rules, voids, weight, asked, room):  # type: ignore[no-unt
 def more(room, rules, n, kind, depth, exact, doubt, key, first, last):  # type: ignore[no-untyped-def]
     """Play some worlds of the decision begun."""
     play_worlds(room, rules[0], n, kind, depth, exact, doubt, key, first, last)
+
+
+@jit
+def revive(room, n):  # type: ignore[no-untyped-def]
+    """Let only those candidates race that no world has seen; in how many worlds the leader was."""
+    best = leader(room, n)
+    for c in range(n):
+        room.racing[c] = room.visits[c] == 0
+    return room.visits[best]
 
 
 @jit
@@ -149,7 +159,7 @@ class SearchPlayer:
             ``tiny:PATH`` or ``network:PATH``, which is the same but for its size.
         guide: Checkpoint of a network of values, whose opinion then settles what worlds leave open
             instead of the tactician's.
-        weight: Worlds that the guide's opinion weighs as much as.
+        weight: Worlds that the guide's opinion weighs as much as, 80 unless given.
         depth: Decisions with a choice in a play-out after which the tactician, who is faster than a
             network, plays on; 0 for never.
         exact: Worlds whose hands together hold no more tiles than this are solved instead (two
@@ -172,8 +182,8 @@ class SearchPlayer:
         self,
         worlds: int | None = None,
         playouts: str = "tactician",
-        guide: str = "",
-        weight: int = 80,
+        guide: str | None = None,
+        weight: int | None = None,
         depth: int = 0,
         exact: int = 0,
         voids: bool = True,
@@ -187,9 +197,12 @@ class SearchPlayer:
         else:
             kind = one_of("playouts", playouts, [*KINDS, *(f"{net}:PATH" for net in NETWORKS)])
             self._nets = no_net(), no_net()
-        if guide:
+        if guide is not None:
             self._nets = self._nets[0], load_net(guide)[0]
-        self._weight = whole("weight", weight, 0, 1_000_000)
+        elif weight is not None:
+            raise ValueError(choice("weight", weight, "given with a guide"))
+        weight = 80 if weight is None else whole("weight", weight, 0, 1_000_000)
+        self._weight = weight
         if not isinstance(voids, bool):
             raise ValueError(choice("voids", voids, "yes or no"))
         if ms is not None and worlds is not None:
@@ -204,7 +217,7 @@ class SearchPlayer:
         exact, doubt = whole("exact", exact, 0, 28), whole("doubt", doubt, 0, 100)
         self._how = KINDS.get(kind, NETWORK), depth or -1, exact, doubt / 100
         shown = [f"worlds={worlds}" if ms is None else f"ms={ms}", f"playouts={playouts}"]
-        shown += [f"guide={guide}"] * bool(guide) + [f"weight={weight}"] * (weight != 80)
+        shown += [f"guide={guide}"] * (guide is not None) + [f"weight={weight}"] * (weight != 80)
         shown += [f"depth={depth}"] * (depth > 0) + [f"exact={exact}"] * (exact > 0)
         shown += ["voids=no"] * (not voids) + [f"doubt={doubt}"] * (doubt != 30)
         self.name = f"search:{','.join(shown)}"
@@ -256,8 +269,9 @@ class SearchPlayer:
 
         def timed(slice_: int, lo: int, hi: int) -> None:
             for k in range(lo, hi):
-                n, _, _ = self._think(views.records, k, rules, views.keys[k], rooms[slice_])
-                chosen[k] = rooms[slice_].candidates[leader(rooms[slice_], n)]
+                room = rooms[slice_]
+                best = self._think(views.records, k, rules, views.keys[k], room)[2]
+                chosen[k] = room.candidates[best]
 
         if not self.time_bounded:
             kernel(0, 0, 0)  # compiles, before threads start
@@ -272,8 +286,11 @@ class SearchPlayer:
         key: np.uint64,
         room: Room,
         asked: bool = False,
-    ) -> tuple[int, int, float]:
-        """Look into one decision: candidates, how it was made, seconds."""
+    ) -> tuple[int, int, int, float]:
+        """Look into one decision: candidates, how it was made, the best one, seconds.
+
+        If it is ``asked`` for, those that opinion has ruled out are played in worlds too, at last.
+        """
         began = time.perf_counter()
         n, how = start(records, k, rules, self._voids, self._weight, asked, room)
         lap, limit = (self.worlds, 0.0) if self.ms is None else (LAP, self.ms / 1000)
@@ -281,7 +298,10 @@ class SearchPlayer:
             more(room, rules, n, *self._how, key, first, first + lap)
             if alone(room, n) or time.perf_counter() - began >= limit:
                 break
-        return n, how, time.perf_counter() - began
+        best = int(leader(room, n))
+        if asked and how == UNKNOWN:
+            more(room, rules, n, *self._how, key, 0, revive(room, n))
+        return n, how, best, time.perf_counter() - began
 
     def analyse(self, table: Table, key: int = 0) -> Analysis:
         """What the search thinks of the decision at a table, as the seat on turn sees it.
@@ -301,14 +321,13 @@ class SearchPlayer:
         rules = table.rules.record(episode="round")
         record = table.redact(table.turn)
         room = self._room(record, rules, table.rules.n_actions)[0]
-        n, how, seconds = self._think(record, 0, rules, np.uint64(key), room, asked=True)
+        n, how, c, seconds = self._think(record, 0, rules, np.uint64(key), room, asked=True)
         bits = table.rules.n_ends.bit_length() - 1
-        values, visits = {}, {}
+        best, values, visits = int(room.candidates[c]), {}, {}
         for action in table.legal:
             c = twin(room, action, bits, n)
             values[action] = float(room.sums[c] / max(1, room.visits[c]))
             visits[action] = int(room.visits[c]) if room.candidates[c] == action else 0
-        best = int(room.candidates[leader(room, n)])
         if table.phase != "play":
             best = int(speak_up(room.tables[0], room.legal))
         return Analysis(best, values, visits, how == KNOWN, seconds)
