@@ -327,6 +327,7 @@ class TestSettings:
     @pytest.mark.parametrize(
         ("arguments", "said"),
         [
+            (["--folder", "/"], "folder is '/', but must be new, empty or that of an earlier run."),
             (["--folder", "a\0b"], "folder is 'a\\x00b', but must be a path."),
             (["--rules.players", "5"], "invalid choice '5'"),
             (["--rules.players", "3", "--rules.teams", "True"], "teams is True, but must be False"),
@@ -352,6 +353,8 @@ class TestSettings:
         with runs.only_here(tmp_path / "run"):
             said = self.refused(capsys, "--folder", str(tmp_path / "run"))
         assert said.endswith("but must be one that no other run is writing.")
+        said = self.refused(capsys, "--folder", "/proc/none")
+        assert said.endswith("but must be where files can be written.")
         assert not (tmp_path / "run").exists()
 
     def test_what_does_not_fit_leaves_the_earlier_run(self, capsys, tmp_path, monkeypatch):
@@ -464,6 +467,8 @@ class TestRun:
         folder = tmp_path / "run"
         arguments = ["--folder", str(folder), "--tables", "8", "--steps", "8", "--matches", "0"]
         arguments += ["--total-decisions", "64", "--hidden", "8"]
+        folder.mkdir()
+        (folder / "settings.yaml.new").write_text("cut sho")  # killed at its very beginning
         for seed in ("1", "2", "3"):
             assert ppo.main([*arguments, "--seed", seed]) == 0
         seeds = [checkpoint.load(tmp_path / name)[1]["seed"] for name in ("run", "run-1", "run-2")]

@@ -290,7 +290,8 @@ def only_here(folder: Path) -> Iterator[None]:
         with contextlib.suppress(NotImplementedError):  # a file system without locks
             lock.acquire(timeout=0)
     except Timeout:
-        allowed = "one that no other run is writing"
+        there = Path(lock.lock_file).exists()  # if not, it is no rival that is in the way
+        allowed = "one that no other run is writing" if there else "where files can be written"
         raise ValueError(choice("folder", str(folder), allowed)) from None
     except (FileExistsError, NotADirectoryError):
         raise ValueError(
@@ -318,8 +319,11 @@ def make_folder(folder: Path, text: str) -> None:
     Raises:
         ValueError: Something else lies there.
     """
-    if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
-        if not (folder / "settings.yaml").is_file():
+    file = folder / "settings.yaml"
+    # A run that was killed at its very beginning leaves at most this.
+    begun = {f"{file.name}.new"}
+    if folder.exists() and not (folder.is_dir() and {p.name for p in folder.iterdir()} <= begun):
+        if not file.is_file():
             raise ValueError(choice("folder", str(folder), "new, empty or that of an earlier run"))
         if goes_on(folder, text):
             print(f"Going on with the run in {folder}.")
@@ -330,7 +334,7 @@ def make_folder(folder: Path, text: str) -> None:
         folder.rename(aside)
         print(f"The earlier {folder} is now {aside}.")
     folder.mkdir(parents=True, exist_ok=True)
-    checkpoint.write({folder / "settings.yaml": text.encode()})
+    checkpoint.write({file: text.encode()})
 
 
 def run(name: str, kind: Any, settings: Any, given: str = "") -> tuple[str, bool]:
