@@ -23,7 +23,7 @@ from fives_env.engine import view
 from fives_env.envs.self_play import SelfPlay
 from fives_env.players import checkpoint
 from fives_env.players.network import NetworkPlayer
-from training import ppo, runs, speed
+from training import ppo, runs, speed, tune_tactician
 from training.ppo import Settings
 from training.runs import STATE, HouseRules
 
@@ -617,6 +617,18 @@ class TestRun:
         monkeypatch.setattr(speed, "ours", failing(KeyboardInterrupt))
         assert speed.main([]) == 0
         assert capsys.readouterr().out == "Stopped.\n"
+
+    @pytest.mark.parametrize(
+        ("arguments", "said"),
+        [
+            (["--generations", "0"], "generations is 0, but must be at least 1."),
+            (["--seed", str(2**63)], "but must be at most 9223372036854775806."),
+            (["--teams"], "teams is True, but must be False with 2 players."),
+        ],
+    )
+    def test_tuning_refuses(self, capsys, arguments, said):
+        assert tune_tactician.main(arguments) == 2
+        assert said in capsys.readouterr().err
 
     def test_speed_says_how_many_times(self, monkeypatch, capsys):
         for name, decisions in (("ours", 9_000), ("theirs", 100)):
