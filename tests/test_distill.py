@@ -104,8 +104,7 @@ class TestLabels:
 def run(settings, folder):
     settings = dataclasses.replace(settings, folder=str(folder))
     settings.check()
-    text = runs.as_yaml(settings, runs.origin()["versions"])
-    said = distill.train(settings, runs.make_folder(settings, "distill", text))
+    said = distill.train(settings)
     return said, *checkpoint.load(folder)
 
 
@@ -216,21 +215,51 @@ class TestSettings:
     @pytest.mark.parametrize(
         ("changes", "said"),
         [
-            ({"hidden": (3,)}, "hidden is (3,), but must be two numbers of units, from 1."),
+            ({"hidden": (3,)}, "hidden is (3,), but must be two numbers of units, from 1 to 4096."),
             ({"playouts": "deep"}, "playouts is 'deep', but must be one of 'random', "),
+            ({"hidden": (10**9, 4)}, "but must be two numbers of units, from 1 to 4096."),
+            ({"playouts": "tiny:"}, "playouts is 'tiny:', but must be one of 'random', "),
+            ({"start": "tiny"}, "hidden is (16, 8), but must be (32, 16) as in start=tiny."),
+            (
+                {"start": "tiny", "hidden": (32, 16)},
+                "sees is 'plays', but must be 'tiles' as in start=tiny.",
+            ),
+            ({"teacher": "tiny", "versus": True}, "versus is True, but must be False where there"),
+            ({"seed": 2**63}, "but must be at most 9223372036854775807."),
+            ({"turns": 2**63}, "but must be at most 1000000000000."),
+            ({"threads": 1025}, "threads is 1025, but must be at most 1024."),
+            ({"tables": 10**8}, "tables is 100000000, but must be at most 10000000."),
             ({"teacher": "none"}, "checkpoint is 'none', but must be a folder"),
             ({"start": "none"}, "checkpoint is 'none', but must be a folder"),
             ({"alone": 2.0}, "alone is 2.0, but must be from 0 to 1."),
             ({"seatings": "2,5"}, "seatings is '2,5', but must be out of 2, 3, 4, partners."),
             ({"tables": 33}, "tables is 33, but must be a multiple of threads=2."),
             ({"turns": -1}, "turns is -1, but must be at least 0."),
-            ({"learning_rate": float("inf")}, "learning_rate is inf, but must be at least 0."),
+            ({"learning_rate": float("inf")}, "learning_rate is inf, but must be at most"),
         ],
     )
     def test_refusals(self, changes, said):
         with pytest.raises(ValueError) as error:
             dataclasses.replace(SMALL, **changes).check()
         assert said in str(error.value) and str(error.value).endswith(".")
+
+    @pytest.mark.parametrize("more", [[], ["--versus", "--seatings", "2,3"]])
+    def test_game_without_choices(self, tmp_path, capsys, more):
+        arguments = [
+            "--rules.tiles",
+            "1",
+            "--rules.draw",
+            "none",
+            "--folder",
+            str(tmp_path / "run"),
+        ]
+        assert distill.main([*arguments, *more]) == 2
+        said = capsys.readouterr().err
+        assert said.endswith("100,000 rounds under these rules went by without a choice.\n")
+        assert not (tmp_path / "run").exists()
+
+    def test_largest_seed(self, tmp_path):
+        run(dataclasses.replace(SMALL, seed=2**63 - 1, total_decisions=96), tmp_path / "run")
 
     def test_refused_on_the_command_line(self, capsys):
         assert distill.main(["--playouts", "deep"]) == 2

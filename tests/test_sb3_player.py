@@ -47,6 +47,21 @@ def test_no_file(tmp_path):
     assert "cannot be read (No such file or directory)." in str(error.value)
 
 
-def test_refused_settings(capsys):
-    assert script.main(["--pairs", "1"]) == 2
-    assert "pairs is 1, but must be at least 2." in capsys.readouterr().err
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--pairs", "1"], "pairs is 1, but must be at least 2."),
+        (
+            ["--hidden", "-3"],
+            "hidden is (-3,), but must be one number of units for each of 1 to 16",
+        ),
+        (["--folder", ""], "folder is '', but must be a path with a name."),
+        (["--folder", "run.v1"], "run.v1.zip is there already: move it away"),
+    ],
+)
+def test_refused_settings(capsys, tmp_path, monkeypatch, arguments, said):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "run.v1.zip").write_text("mine")
+    assert script.main(arguments) == 2
+    assert said in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["run.v1.zip"]

@@ -1,5 +1,6 @@
 """PPO: advantages over each seat's own decisions, settings, and whole runs in small."""
 
+import contextlib
 import dataclasses
 import json
 import os
@@ -22,7 +23,7 @@ from fives_env.engine import view
 from fives_env.envs.self_play import SelfPlay
 from fives_env.players import checkpoint
 from fives_env.players.network import NetworkPlayer
-from training import ppo, runs, speed
+from training import ppo, runs, speed, tune_tactician
 from training.ppo import Settings
 from training.runs import STATE, HouseRules
 
@@ -290,13 +291,20 @@ class TestSettings:
             ("seed: 9223372036854775808", "but must be at most 9223372036854775807."),
             ("tables: 10000001", "tables is 10000001, but must be at most 10000000."),
             ("learning_rate: fast", "learning_rate is 'fast', but must be a number like 0.001."),
-            ("learning_rate: .nan", "learning_rate is nan, but must be at least 0."),
-            ("learning_rate: .inf", "learning_rate is inf, but must be at least 0."),
+            ("learning_rate: .nan", "learning_rate is nan, but must be from 0 to 1000000000000."),
+            ("learning_rate: .inf", "learning_rate is inf, but must be at most 1000000000000."),
             ("gae_lambda: 1.5", "gae_lambda is 1.5, but must be from 0 to 1."),
             ("average: 2", "average is 2.0, but must be from 0 to 1."),
             ("hidden: 256", "hidden is 256, but must be a list of whole numbers."),
-            ("hidden: [0]", "hidden is (0,), but must be one number of units a layer, from 1."),
-            ("hidden: []", "hidden is (), but must be one number of units a layer, from 1."),
+            ("hidden: [0]", "hidden is (0,), but must be one number of units for each of 1 to 16"),
+            ("hidden: []", "layers, from 1 to 4096."),
+            ("hidden: [4097]", "hidden is (4097,), but must be one number of units for each"),
+            (f"learning_rate: 1{'0' * 400}", "but must be at most 1000000000000."),
+            (f"total_decisions: 1{'0' * 400}", "but must be at most 1000000000000."),
+            (f"steps: 1{'0' * 5000}", "is no YAML: "),
+            ("folder: 2026-02-30", "is no YAML: "),
+            ("pairs: 1000000001", "pairs is 1000000001, but must be at most 1000000000."),
+            ("threads: 1025", "threads is 1025, but must be at most 1024."),
             ("threads: 0", "threads is 0, but must be at least 1."),
             ("threads: 3", "tables is 1024, but must be a multiple of threads=3."),
             ("- 1", "but must be a mapping of settings."),
@@ -310,9 +318,17 @@ class TestSettings:
         said = self.refused(capsys, "--config", "none.yaml")
         assert said == "config 'none.yaml' cannot be read: No such file or directory."
 
+    def test_file_that_is_no_text(self, capsys, tmp_path):
+        (tmp_path / "some.yaml").write_bytes(b"seed: 1 # \xe9")
+        said = self.refused(capsys, "--config", str(tmp_path / "some.yaml"))
+        assert said.endswith("some.yaml' is no text in UTF-8.")
+        assert "config 'a\\x00b' cannot be read" in self.refused(capsys, "--config", "a\0b")
+
     @pytest.mark.parametrize(
         ("arguments", "said"),
         [
+            (["--folder", "/"], "folder is '/', but must be new, empty or that of an earlier run."),
+            (["--folder", "a\0b"], "folder is 'a\\x00b', but must be a path."),
             (["--rules.players", "5"], "invalid choice '5'"),
             (["--rules.players", "3", "--rules.teams", "True"], "teams is True, but must be False"),
             (["--pairs", "1"], "pairs is 1, but must be at least 2."),
@@ -331,7 +347,25 @@ class TestSettings:
     def test_folder_that_cannot_be_made(self, capsys, tmp_path):
         (tmp_path / "file").write_text("")
         said = self.refused(capsys, "--folder", str(tmp_path / "file" / "run"))
-        assert "Not a directory" in said
+        assert said.endswith("but must be in a folder, which a file is not.")
+
+    def test_folder_that_another_process_writes(self, capsys, tmp_path):
+        with runs.only_here(tmp_path / "run"):
+            said = self.refused(capsys, "--folder", str(tmp_path / "run"))
+        assert said.endswith("but must be one that no other run is writing.")
+        said = self.refused(capsys, "--folder", "/proc/none")
+        assert said.endswith("but must be where files can be written.")
+        assert not (tmp_path / "run").exists()
+
+    def test_what_does_not_fit_leaves_the_earlier_run(self, capsys, tmp_path, monkeypatch):
+        run(dataclasses.replace(SMALL, matches=0), tmp_path / "run")
+        before = sorted(path.name for path in tmp_path.rglob("*"))
+        for error in (MemoryError("4 EiB"), OSError(28, "No space left on device")):
+            monkeypatch.setattr(ppo, "Learner", failing(error))
+            said = self.refused(capsys, "--folder", str(tmp_path / "run"))
+            assert error.args[-1] in said and said.endswith(".") and "Errno" not in said
+        (tmp_path / "run.lock").unlink()
+        assert sorted(path.name for path in tmp_path.rglob("*")) == before
 
     def test_file_then_command_line(self, tmp_path, monkeypatch):
         path = tmp_path / "some.yaml"
@@ -340,8 +374,8 @@ class TestSettings:
         monkeypatch.setattr(ppo, "train", lambda *given: seen.append(given))
         monkeypatch.chdir(tmp_path)
         assert ppo.main(["--config", str(path), "--rules.players", "4", "--hidden", "8", "9"]) == 0
-        settings, folder, _ = seen[0]
-        assert folder == Path("runs/some")
+        settings, _ = seen[0]
+        assert runs.folder_of(settings, "ppo") == Path("runs/some")
         assert (settings.seed, settings.learning_rate, settings.hidden) == (4, 1.0, (8, 9))
         assert settings.table_rules == Rules(players=4, muggins="any")
 
@@ -362,10 +396,28 @@ class TestSettings:
 
 def run(settings, folder):
     settings.check()
-    settings = dataclasses.replace(settings, folder=str(folder))
-    text = runs.as_yaml(settings, runs.origin()["versions"])
-    ppo.train(settings, runs.make_folder(settings, "ppo", text))
+    ppo.train(dataclasses.replace(settings, folder=str(folder)))
     return checkpoint.load(folder)
+
+
+def failing(error):
+    def fail(*_, **__):
+        raise error
+
+    return fail
+
+
+def interrupt_at(monkeypatch, where, name, number, error=KeyboardInterrupt):
+    """Let the call of that number raise; the monkeypatch's context ends it."""
+    work, calls = getattr(where, name), []
+
+    def interrupted(*args, **kwargs):
+        calls.append(name)
+        if len(calls) == number:
+            raise error
+        return work(*args, **kwargs)
+
+    monkeypatch.setattr(where, name, interrupted)
 
 
 class TestRun:
@@ -415,6 +467,8 @@ class TestRun:
         folder = tmp_path / "run"
         arguments = ["--folder", str(folder), "--tables", "8", "--steps", "8", "--matches", "0"]
         arguments += ["--total-decisions", "64", "--hidden", "8"]
+        folder.mkdir()
+        (folder / "settings.yaml.new").write_text("cut sho")  # killed at its very beginning
         for seed in ("1", "2", "3"):
             assert ppo.main([*arguments, "--seed", seed]) == 0
         seeds = [checkpoint.load(tmp_path / name)[1]["seed"] for name in ("run", "run-1", "run-2")]
@@ -467,19 +521,114 @@ class TestRun:
             return learn(learner)
 
         monkeypatch.setattr(ppo.Learner, "learn", interrupted)
-        said = ppo.train(settings, runs.make_folder(settings, "ppo"))
+        said = ppo.train(settings)
         decisions = checkpoint.load(folder)[1]["decisions"]
         assert said.startswith("Stopped after 1,024 decisions") and decisions == 1024
         player = NetworkPlayer(folder)
         assert player.forward(np.zeros((1, view.size(Rules())), np.uint8))[0].shape == (1, 118)
 
     def test_ctrl_c_before_it_begins(self, tmp_path, capsys, monkeypatch):
-        def interrupt(settings, folder, given):
-            raise KeyboardInterrupt
-
-        monkeypatch.setattr(ppo, "train", interrupt)
+        monkeypatch.setattr(ppo, "Learner", failing(KeyboardInterrupt))
         assert ppo.main(["--folder", str(tmp_path / "run")]) == 0
         assert capsys.readouterr().out == "Stopped before anything was learned.\n"
+
+    @pytest.fixture
+    def stopped(self, tmp_path):
+        """Arguments of a run, of six lines and a match, that was stopped after the first line."""
+        arguments = ["--tables", "8", "--steps", "8", "--hidden", "8", "--minibatch", "64"]
+        arguments += ["--total-decisions", str(64 * 30), "--matches", "1", "--pairs", "4"]
+        arguments += ["--folder", str(tmp_path / "run")]
+        with pytest.MonkeyPatch.context() as patch:
+            interrupt_at(patch, ppo.Learner, "learn", 8)
+            assert ppo.main(arguments) == 0
+        assert (tmp_path / "run" / STATE).exists()
+        return arguments
+
+    @pytest.mark.parametrize(("where", "name"), [(runs.Log, "__enter__"), (ppo.Learner, "save")])
+    def test_ctrl_c_at_other_moments(self, tmp_path, stopped, capsys, monkeypatch, where, name):
+        """Right after it goes on; and while it saves, after another one."""
+        interrupt_at(monkeypatch, ppo.Learner, "learn", 3)
+        interrupt_at(monkeypatch, where, name, 1)
+        assert ppo.main(stopped) == 0
+        said = capsys.readouterr().out.splitlines()[-1]
+        assert said == f"Stopped: the same command goes on with the run in {tmp_path / 'run'}."
+
+    @pytest.mark.parametrize(
+        ("where", "name", "number", "error"),
+        [(runs, "match", 2, KeyboardInterrupt), (ppo.Learner, "save", 2, SystemExit)],
+    )
+    def test_last_judging_is_kept(self, tmp_path, stopped, capsys, where, name, number, error):
+        """Ctrl-C in the last match; and killed after it, before all is saved."""
+        with pytest.MonkeyPatch.context() as patch, contextlib.suppress(SystemExit):
+            interrupt_at(patch, where, name, number, error)
+            ppo.main(stopped)
+        assert "Trained for" not in capsys.readouterr().out
+        assert (tmp_path / "run" / STATE).exists()
+        assert ppo.main(stopped) == 0
+        assert "Trained for 1,920 decisions" in capsys.readouterr().out
+        card = checkpoint.load(tmp_path / "run")[1]
+        assert [result["b"] for result in card["results"]] == ["greedy", "tactician"]
+
+    @pytest.mark.parametrize(
+        ("change", "said"),
+        [
+            (lambda data: data[:-9], "cannot be read: delete it to begin again."),
+            (lambda data: b"", "cannot be read: delete it to begin again."),
+            (lambda data: data.replace(b"seed: 0", b"seed: 9"), "is of another run: move it away"),
+        ],
+    )
+    def test_state_that_is_not_its_own(self, tmp_path, stopped, capsys, change, said):
+        folder = tmp_path / "run"
+        (folder / STATE).write_bytes(change((folder / STATE).read_bytes()))
+        before = {path.name: path.read_bytes() for path in folder.iterdir()}
+        assert ppo.main(stopped) == 2
+        assert said in capsys.readouterr().err
+        assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+    def test_full_disk_leaves_what_was_there(self, tmp_path, stopped, capsys, monkeypatch):
+        """A file is on the disk whole, or as it was."""
+        folder = tmp_path / "run"
+        before = {path.name: path.read_bytes() for path in folder.iterdir()}
+        full = OSError(28, "No space left on device")
+        with monkeypatch.context() as patch:
+            patch.setattr(Path, "write_bytes", failing(full))
+            assert ppo.main(stopped) == 2
+        assert "cannot be read or written: No space left on device." in capsys.readouterr().err
+        assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+        assert ppo.main(stopped) == 0 and "Going on with the run" in capsys.readouterr().out
+
+    def test_diverged_run_is_stopped(self, tmp_path, capsys):
+        arguments = ["--tables", "8", "--steps", "8", "--hidden", "8", "8", "--matches", "0"]
+        arguments += ["--folder", str(tmp_path / "run"), "--minibatch", "16"]
+        assert ppo.main([*arguments, "--learning-rate", "1e12", "--total-decisions", "640"]) == 2
+        said = capsys.readouterr().err
+        assert "the run has diverged after 320 decisions: " in said
+        assert said.endswith("Try a smaller learning_rate.\n")
+        assert not (tmp_path / "run" / STATE).exists()
+
+    def test_speed_plays_what_it_counts(self, monkeypatch):
+        seen = []
+        monkeypatch.setattr(ppo, "Learner", seen.append)
+        for threads in (1, 3, 1000):
+            speed.ours(threads)
+        assert [(s.tables, s.tables % s.threads) for s in seen] == [(1024, 0), (1023, 0), (1000, 0)]
+
+    def test_speed_stops_at_ctrl_c(self, monkeypatch, capsys):
+        monkeypatch.setattr(speed, "ours", failing(KeyboardInterrupt))
+        assert speed.main([]) == 0
+        assert capsys.readouterr().out == "Stopped.\n"
+
+    @pytest.mark.parametrize(
+        ("arguments", "said"),
+        [
+            (["--generations", "0"], "generations is 0, but must be at least 1."),
+            (["--seed", str(2**63)], "but must be at most 9223372036854775806."),
+            (["--teams"], "teams is True, but must be False with 2 players."),
+        ],
+    )
+    def test_tuning_refuses(self, capsys, arguments, said):
+        assert tune_tactician.main(arguments) == 2
+        assert said in capsys.readouterr().err
 
     def test_speed_says_how_many_times(self, monkeypatch, capsys):
         for name, decisions in (("ours", 9_000), ("theirs", 100)):

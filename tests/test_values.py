@@ -206,6 +206,24 @@ class TestPlayer:
                 expected = by_hand(player.net, *columns_of(records, rules, k, int(action), columns))
                 assert value == pytest.approx(expected, abs=1e-4)
 
+    def test_layers_as_wide_as_they_come(self, tmp_path):
+        """Far more units above 0 than columns."""
+        weights, record = random_weights(hidden=(3000, 4)), records_of(Rules(), 1)
+        weights["bias"][:] = 50
+        checkpoint.save(tmp_path / "wide", weights, Rules())
+        player, room = ValuePlayer(tmp_path / "wide", threads=1), 0
+        legal = np.flatnonzero(views_of(Rules(), record).mask[0])
+        found, net = player.values(Rules(), record, legal), player.net
+        for value, action in zip(found.tolist(), legal.tolist(), strict=True):
+            row, scalars = columns_of(record, Rules(), 0, action)
+            x = np.array([scalars[name] for name in features.NAMES])
+            one = row @ net.planes + x @ net.scalars + net.bias
+            room = max(room, (one > 0).sum())
+            two = np.maximum(np.maximum(one, 0) @ net.second + net.second_bias, 0)
+            expected = values.UNIT * (two @ net.last + x @ net.straight + net.offset[0])
+            assert value == pytest.approx(expected, rel=1e-3, abs=0.1)
+        assert room > features.ROOM
+
     def test_equals_torch(self, folder):
         torch = pytest.importorskip("torch")
         from training.distill import Network

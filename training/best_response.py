@@ -13,7 +13,6 @@ import dataclasses
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import tyro
@@ -23,8 +22,14 @@ from fives_env.errors import choice
 from fives_env.players.compiled import KINDS
 from fives_env.players.features import SEES
 from fives_env.players.valuing import load_net
-from training import distill
-from training.runs import HouseRules, as_yaml, limit, make_folder, origin
+from fives_env.table import SEEDS
+from training import distill, runs
+from training.runs import HouseRules, limit
+
+NAME = "training.best_response"
+
+#: What the match's seed is above that of training.
+APART = 2**40
 
 
 @dataclass(frozen=True)
@@ -58,6 +63,8 @@ class Settings:
             ValueError: The player is none that can be answered.
         """
         limit(self, "pairs", 2, 10**9)
+        limit(self, "seed", 0, SEEDS - 1 - APART)
+        limit(self, "threads", 1, 1024)
         kind, _, path = self.player.partition(":")
         if self.player not in KINDS and not (kind == "network" and path):
             raise ValueError(choice("player", self.player, [*KINDS, "network:PATH"]))
@@ -70,6 +77,7 @@ class Settings:
         del shared["player"], shared["pairs"]
         return distill.Settings(
             **shared | shape | {"start": path},
+            tables=max(512 // self.threads, 1) * self.threads,
             playouts=f"tiny:{path}" if path else self.player,
             versus=True,
             alone=0.4,
@@ -78,37 +86,41 @@ class Settings:
         )
 
 
-def answer(settings: Settings) -> dict[str, Any]:
-    """Train, then play the match; its result.
+def answer(settings: Settings, given: str = "") -> dict[str, Any]:
+    """Train, then play the match; its result, or nothing if training was stopped.
+
+    Args:
+        settings: Whom to answer, and for how long.
+        given: The command line's arguments, for the card.
 
     Raises:
         ValueError: The settings cannot be trained with.
     """
     learner = settings.for_learner()
     learner.check()
-    folder = make_folder(learner, "", as_yaml(learner, origin()["versions"]))
-    print(distill.train(learner, folder))
-    result = evaluate(
-        f"network:{folder}",
-        settings.player,
-        rules=learner.table_rules,
-        pairs=settings.pairs,
-        seed=settings.seed + 2**40,
-    )
-    print(result)
-    (Path(folder) / "result.txt").write_text(f"{result}\n")
+    folder = runs.folder_of(learner, "best_response")
+    with runs.only_here(folder):
+        said, ended = runs.run(NAME, distill.Learner, learner, given)
+        print(said)
+        if not ended:
+            return {}
+        result = evaluate(
+            f"network:{folder}",
+            settings.player,
+            rules=learner.table_rules,
+            pairs=settings.pairs,
+            seed=settings.seed + APART,
+        )
+        print(result)
+        (folder / "result.txt").write_text(f"{result}\n")
     return result.to_dict()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Read the settings, train and play; 2 if the settings are refused."""
-    settings = tyro.cli(Settings, args=arguments, prog="python -m training.best_response")
-    try:
-        answer(settings)
-    except (ValueError, OSError) as error:
-        print(error, file=sys.stderr)
-        return 2
-    return 0
+    settings = tyro.cli(Settings, args=arguments, prog=f"python -m {NAME}")
+    given = " ".join(sys.argv[1:] if arguments is None else arguments)
+    return runs.guarded(lambda: answer(settings, given))
 
 
 if __name__ == "__main__":

@@ -21,7 +21,6 @@ the same weights to the bit::
 """
 
 import dataclasses
-import math
 import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -43,6 +42,7 @@ from fives_env.players.playouts import NETWORK
 from fives_env.players.values import UNIT, Net, net_of, new_desk, no_net, shapes
 from fives_env.players.valuing import load_net
 from fives_env.rules import Rules
+from fives_env.table import SEEDS
 from training import labels, runs
 from training.runs import HouseRules, limit, rules_of
 
@@ -70,7 +70,8 @@ class Settings:
         rules: House rules.
         seatings: Some of 2, 3, 4 and partners, with commas between, that take turns from step to
             step instead of the rules' own.
-        seed: Seed of deals, weights and choices; the same seed and threads give the same weights.
+        seed: Seed of deals, weights and choices. The same seed and threads give the same weights
+            with the same versions and processor.
         threads: Threads that play and learn, each on its share of the tables.
         total_decisions: Decisions with a choice, of all seats together, after which training ends.
         tables: Tables played at once; each gives one decision to a gradient step.
@@ -78,7 +79,8 @@ class Settings:
         sees: What the network sees: only the scalars (small and fast), the tiles one by one, or
             also what earlier plays tell about the others' hands (plays).
         start: Checkpoint whose weights to begin with.
-        teacher: Checkpoint whose values to learn instead of play-outs.
+        teacher: Checkpoint whose values to learn instead of play-outs; ``playouts``, ``alone`` and
+            ``turns`` then have no say.
         playouts: Who plays out: random, greedy, tactician, or tiny:PATH.
         versus: Whether that player also sits on all sides but one, and the network learns to beat
             it: see training.best_response.
@@ -119,25 +121,40 @@ class Settings:
 
     def check(self) -> None:
         """Refuse, with a ValueError, what cannot be trained with."""
-        limit(self, "seed matches learning_rate common turns heat", 0, math.inf)
-        limit(self, "threads total_decisions tables steps", 1, math.inf)
+        limit(self, "seed", 0, SEEDS - 1)
+        limit(self, "matches learning_rate common turns heat", 0, runs.MOST)
+        limit(self, "total_decisions steps", 1, runs.MOST)
+        limit(self, "threads", 1, 1024)
+        limit(self, "tables", 1, 10**7)
         limit(self, "alone average", 0, 1)
-        limit(self, "pairs", 2, math.inf)
-        if len(self.hidden) != 2 or min(self.hidden) < 1:
-            raise ValueError(choice("hidden", self.hidden, "two numbers of units, from 1"))
+        limit(self, "pairs", 2, 10**9)
+        runs.limit_units(self.hidden, "two numbers of units", 2, 2)
         if self.tables % self.threads:
             raise ValueError(choice("tables", self.tables, f"a multiple of threads={self.threads}"))
-        if self.playouts not in KINDS and not self.playouts.startswith("tiny:"):
+        kind, _, player = self.playouts.partition(":")
+        if self.playouts not in KINDS and not (kind == "tiny" and player):
             raise ValueError(choice("playouts", self.playouts, [*KINDS, "tiny:PATH"]))
         if self.sees not in SEES:
             raise ValueError(choice("sees", self.sees, list(SEES)))
-        for path in (self.start, self.teacher, self.playouts.partition(":")[2]):
-            if path:
-                load_net(path)
+        for path in filter(None, (self.teacher, player)):
+            load_net(path)
+        self._check_start()
+        if self.teacher and self.versus:
+            raise ValueError(choice("versus", self.versus, "False where there is a teacher"))
         for name in self.seatings.split(",") if self.seatings else ():
             if name not in SEATINGS:
                 raise ValueError(choice("seatings", self.seatings, f"out of {', '.join(SEATINGS)}"))
         _ = self.all_rules  # refuses rules that cannot be played together
+
+    def _check_start(self) -> None:
+        """Refuse, with a ValueError, to begin with the weights of a network of other shapes."""
+        if self.start:
+            net = load_net(self.start)[0]
+            sees = next(name for name in SEES if SEES[name] == len(net.planes))
+            for name, own in (("hidden", net.second.shape), ("sees", sees)):
+                if getattr(self, name) != own:
+                    said = f"{own!r} as in start={self.start}"
+                    raise ValueError(choice(name, getattr(self, name), said))
 
     @property
     def all_rules(self) -> list[Rules]:
@@ -231,15 +248,23 @@ class Worker:
         self, net: Net, player: Net, kind: int, versus: bool, turns: int, heat: float, key: int,
         seating: int = 0,
     ) -> int:  # fmt: skip
-        """Fill in a decision of each table of a seating; how many actions there are."""
+        """Fill in a decision of each table of a seating; how many actions there are.
+
+        Raises:
+            ValueError: There are none, in however many rounds.
+        """
         desk, other = self.desks if player is self.player else (self.desks[0], self.desks[0])
-        return int(
-            labels.gather(
-                self.tables[seating], self.copy, self.rules[seating], net, desk, kind, player,
-                other, versus, turns, heat, np.uint64(key), batch.NO_EVENTS, *self.rows,
-                self.shared, self.planes, self.scalars, self.owner, self.targets, self.starts,
-            )
+        m = labels.gather(
+            self.tables[seating], self.copy, self.rules[seating], net, desk, kind, player,
+            other, versus, turns, heat, np.uint64(key % 2**64), batch.NO_EVENTS, *self.rows,
+            self.shared, self.planes, self.scalars, self.owner, self.targets, self.starts,
         )  # fmt: skip
+        if not m:
+            raise ValueError(
+                f"There is nothing to learn: {labels.ROUNDS:,} rounds under these rules went by "
+                "without a choice."
+            )
+        return int(m)
 
     def gradient(self, network: Network, m: int) -> tuple[Sequence[Tensor], NDArray[np.float64]]:
         """Gradients of the loss over the decisions gathered, and what FIGURES names."""
@@ -278,6 +303,7 @@ class Learner:
             self.player = load_net(settings.playouts.partition(":")[2])[0]
         net = self.net
         self.workers = [Worker(settings, k, net, self.player) for k in range(settings.threads)]
+        self._try_out()
         self.pool = ThreadPoolExecutor(
             settings.threads, initializer=torch.set_num_threads, initargs=(1,)
         )
@@ -307,11 +333,7 @@ class Learner:
         """One gradient step; what FIGURES names."""
         s = self.settings
         fraction = self.step / s.all_steps
-        net = self.net
-        turns = -1 if fraction < s.alone else s.turns
-        how = (net, net, NETWORK, False, turns)
-        if turns < 0 or s.versus or self.kind == labels.TEACHER:
-            how = (net, self.player, self.kind, s.versus, turns)
+        how = self._how(fraction)
 
         def job(k: int) -> tuple[Sequence[Tensor], NDArray[np.float64]]:
             worker = self.workers[k]
@@ -319,18 +341,25 @@ class Learner:
             m = worker.gather(*how, s.heat, key, self.step % len(worker.rules))
             return worker.gradient(self.network, m)
 
-        if self.step == 0:
-            self._compile(how)
         results = list(self.pool.map(job, range(s.threads)))
         self.optimizer.param_groups[0]["lr"] = s.learning_rate * (1 - 0.95 * fraction)
         self._update([gradients for gradients, _ in results])
         return np.mean([figures for _, figures in results], 0)
 
-    def _compile(self, how: Any) -> None:
-        """Compile before threads start."""
-        Worker(dataclasses.replace(self.settings, tables=2, threads=2), 0, how[0], how[1]).gather(
-            *how, self.settings.heat, 0
-        )
+    def _how(self, fraction: float) -> tuple[Net, Net, int, bool, int]:
+        """How decisions are gathered when a share of the run is over; see :meth:`Worker.gather`."""
+        s, net = self.settings, self.net
+        turns = -1 if fraction < s.alone else s.turns
+        if turns < 0 or s.versus or self.kind == labels.TEACHER:
+            return net, self.player, self.kind, s.versus, turns
+        return net, net, NETWORK, False, turns
+
+    def _try_out(self) -> None:
+        """Compile before threads start, and see whether there are any choices to learn from."""
+        how = self._how(0)
+        worker = Worker(dataclasses.replace(self.settings, tables=2, threads=2), 0, how[0], how[1])
+        for seating in range(len(worker.rules)):
+            worker.gather(*how, self.settings.heat, 0, seating)
 
     @torch.no_grad()
     def _update(self, gradients: Sequence[Sequence[Tensor]]) -> None:
@@ -377,9 +406,9 @@ class Learner:
 # -------------------------------------------------------------------------------------------- a run
 
 
-def train(settings: Settings, folder: Path, given: str = "") -> str:
-    """Train into a folder that is there, as :func:`training.runs.train` does."""
-    return runs.train(NAME, Learner(settings), folder, given)
+def train(settings: Settings, given: str = "") -> str:
+    """Train into the settings' folder, as :func:`training.runs.run` does; how it ended."""
+    return runs.run(NAME, Learner, settings, given)[0]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

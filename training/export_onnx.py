@@ -313,10 +313,8 @@ def export(settings: Settings) -> str:
         inputs, expected = values_case(weights, card)
     model = graph.model(inputs, expected["torch"], describe(card))
     worst = compare(model, inputs, expected)
-    beside = file.with_name(f"{file.name}.new")
     try:
-        beside.write_bytes(model)
-        beside.replace(file)
+        checkpoint.write({file: model})
     except OSError as error:
         raise ValueError(f"file {str(file)!r} cannot be written: {error.strerror}.") from None
     said = " and ".join(f"{share:.0e} from {whom}" for whom, share in worst.items())

@@ -20,6 +20,8 @@ from fives_env.players.values import distinct, expect, lone, think, write_values
 
 #: Where targets come from, beside players that play out: a network's own values.
 TEACHER = -3
+#: Rounds without a choice after which a game is given up: a second or two.
+ROUNDS = 100_000
 
 
 @jit
@@ -40,11 +42,14 @@ def explore(desk, n, heat, key):  # type: ignore[no-untyped-def]
 def next_choice(t, r, side, kind, player, desk, key, none, row):  # type: ignore[no-untyped-def]
     """Play a table on to a decision with a choice, dealing afresh; how many actions it has.
 
-    If ``side`` is not below 0, it is one of that side's, and the player decides for the others.
+    0 if no round of :data:`ROUNDS` has one. If ``side`` is not below 0, it is one of that side's,
+    and the player decides for the others.
     """
     k = 0
-    while True:
+    rounds = 0
+    while rounds < ROUNDS:
         if t["phase"] == OVER:
+            rounds += 1
             start(t, r, t["seed"], t["game"] + np.uint64(1))
         n = distinct(t, r, row, legal(t, r, row))
         action = lone(t, row, n)
@@ -54,6 +59,7 @@ def next_choice(t, r, side, kind, player, desk, key, none, row):  # type: ignore
             action = answer(t, r, kind, player, desk, fold(key, k), row)
         act(t, r, action, none)
         k += 1
+    return 0
 
 
 @jit
@@ -139,7 +145,7 @@ def gather(  # type: ignore[no-untyped-def]
         starts: Out: first action of each decision, then the end of the last, int64, (n + 1,).
 
     Returns:
-        How many actions there are.
+        How many actions there are; 0 if a table comes to no choice.
     """
     r = rules[0]
     at = 0
@@ -148,6 +154,8 @@ def gather(  # type: ignore[no-untyped-def]
         chance = fold(key, i)
         seated = i % i64(r["sides"]) if versus else -1
         n = next_choice(t, r, seated, kind, player, player_desk, fold(chance, 2), none, row)
+        if n == 0:
+            return 0
         starts[i] = at
         write_decision(t, r, row, n, i, at, desk, shared, planes, scalars, owner)
         if kind == TEACHER:

@@ -18,7 +18,6 @@ weights to the bit::
     python -m training.ppo --help
 """
 
-import math
 import sys
 import time
 from collections.abc import Sequence
@@ -64,7 +63,9 @@ class Settings:
         folder: Where the run writes; runs/NAME after NAME.yaml unless given. A run with the same
             settings that was stopped there goes on; another one is moved aside.
         rules: House rules.
-        seed: Seed of deals, weights and choices; the same seed and threads give the same weights.
+        seed: Seed of deals, weights and choices. The same seed and threads give the same weights
+            with the same versions and processor, if bfloat16 is chosen alike: a stopwatch decides,
+            and the card says how.
         threads: Threads that play and learn, each on its share of the tables.
         total_decisions: Decisions of all seats together after which training ends.
         tables: Tables played at once.
@@ -107,13 +108,13 @@ class Settings:
     def check(self) -> None:
         """Refuse, with a ValueError, what cannot be trained with."""
         limit(self, "seed", 0, SEEDS - 1)
-        limit(self, "matches learning_rate clip entropy value_weight max_gradient", 0, math.inf)
-        limit(self, "total_decisions steps epochs minibatch", 1, math.inf)
-        limit(self, "threads tables", 1, 10**7)
+        limit(self, "matches learning_rate clip entropy value_weight max_gradient", 0, runs.MOST)
+        limit(self, "total_decisions steps epochs minibatch", 1, runs.MOST)
+        limit(self, "threads", 1, 1024)
+        limit(self, "tables", 1, 10**7)
         limit(self, "gae_lambda average", 0, 1)
-        limit(self, "pairs", 2, math.inf)
-        if not self.hidden or min(self.hidden) < 1:
-            raise ValueError(choice("hidden", self.hidden, "one number of units a layer, from 1"))
+        limit(self, "pairs", 2, 10**9)
+        runs.limit_units(self.hidden, "one number of units for each of 1 to 16 layers", 1, 16)
         if self.tables % self.threads:
             raise ValueError(choice("tables", self.tables, f"a multiple of threads={self.threads}"))
         _ = self.table_rules  # refuses rules that cannot be played together
@@ -558,9 +559,9 @@ class Learner:
 # -------------------------------------------------------------------------------------------- a run
 
 
-def train(settings: Settings, folder: Path, given: str = "") -> str:
-    """Train into a folder that is there, as :func:`training.runs.train` does."""
-    return runs.train(NAME, Learner(settings), folder, given)
+def train(settings: Settings, given: str = "") -> str:
+    """Train into the settings' folder, as :func:`training.runs.run` does; how it ended."""
+    return runs.run(NAME, Learner, settings, given)[0]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -1,6 +1,7 @@
 """What every training script shares: settings out of YAML, the folder of a run, its log."""
 
 import argparse
+import contextlib
 import dataclasses
 import json
 import math
@@ -9,25 +10,32 @@ import platform
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal, Self
 
+import numpy as np
 import safetensors.numpy
 import tyro
 import yaml
+from filelock import FileLock, Timeout
 from numpy.typing import NDArray
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from safetensors import SafetensorError, safe_open
 from torch.utils.tensorboard import SummaryWriter
 
 import fives_env
 from fives_env.arena import evaluate
 from fives_env.errors import choice, is_whole
+from fives_env.players import checkpoint
 from fives_env.rules import PRESETS, VALUES, Rules
 
 #: A run that was stopped keeps what it needs to go on in this file of its folder.
 STATE = "state.safetensors"
+
+#: No setting is above this, and no layer has more units than that.
+MOST, UNITS = 10**12, 4096
 
 #: The options of ``Rules``, each left to the preset unless given.
 HouseRules = dataclasses.make_dataclass(
@@ -52,10 +60,17 @@ def limit(settings: Any, names: str, least: float, most: float) -> None:
     """Refuse, with a ValueError, settings that are not numbers from ``least`` to ``most``."""
     for name in names.split():
         value = getattr(settings, name)
-        if not (least <= value <= most and math.isfinite(value)):
-            bound = f"at most {most}" if value > most else f"at least {least}"
-            allowed = bound if most > 1 else f"from {least} to {most}"
+        if not least <= value <= most:
+            allowed = f"at most {most}" if value > most else f"at least {least}"
+            if most <= 1 or not (value > most or value < least):  # the latter: nan
+                allowed = f"from {least} to {most}"
             raise ValueError(choice(name, value, allowed))
+
+
+def limit_units(hidden: Sequence[int], said: str, least: int, most: int) -> None:
+    """Refuse, with a ValueError, hidden layers that are too few, too many, empty or too wide."""
+    if not (least <= len(hidden) <= most and 1 <= min(hidden) <= max(hidden) <= UNITS):
+        raise ValueError(choice("hidden", hidden, f"{said}, from 1 to {UNITS}"))
 
 
 def parse(kind: Any, program: str, arguments: Sequence[str] | None) -> Any:
@@ -81,10 +96,16 @@ def read_settings(kind: Any, path: str) -> Any:
         ValueError: The file is not there or no YAML, or a name or value in it is not a setting.
     """
     try:
-        given = yaml.safe_load(Path(path).read_text()) or {}
+        text = Path(path).read_text(encoding="utf-8")
     except OSError as error:
         raise ValueError(f"config {path!r} cannot be read: {error.strerror}.") from None
-    except yaml.YAMLError as error:
+    except UnicodeDecodeError:
+        raise ValueError(f"config {path!r} is no text in UTF-8.") from None
+    except ValueError as error:
+        raise ValueError(f"config {path!r} cannot be read: {error}.") from None
+    try:
+        given = yaml.safe_load(text) or {}
+    except (yaml.YAMLError, ValueError, RecursionError) as error:  # a date or a number that is none
         raise ValueError(f"config {path!r} is no YAML: {' '.join(str(error).split())}.") from None
     if not isinstance(given, dict):
         raise ValueError(f"config {path!r} is {given!r}, but must be a mapping of settings.")
@@ -111,7 +132,7 @@ def _typed(kind: Any, name: str, value: Any) -> Any:
     if isinstance(default, tuple) and isinstance(value, list) and all(map(is_whole, value)):
         return tuple(value)
     if isinstance(default, float) and isinstance(value, int) and not isinstance(value, bool):
-        return float(value)
+        return float(value) if abs(value) <= MOST else value  # which is then refused as too large
     if type(value) is not type(default):
         said = {
             int: "a whole number",
@@ -145,11 +166,24 @@ def as_yaml(settings: Any, versions: dict[str, str]) -> str:
     return f"# {first}\n" + yaml.safe_dump(values, sort_keys=False)
 
 
-def store(arrays: dict[str, NDArray[Any]], path: Path) -> None:
-    """Write the state of a run beside its place, then rename it."""
-    beside = path.with_name(path.name + ".new")
-    beside.write_bytes(safetensors.numpy.save(arrays))
-    beside.replace(path)
+def store(arrays: dict[str, NDArray[Any]], path: Path, text: str) -> None:
+    """Write the state of a run with some settings."""
+    checkpoint.write({path: safetensors.numpy.save(arrays, {"settings": text})})
+
+
+def recall(path: Path, text: str) -> dict[str, NDArray[Any]]:
+    """The state of a run with some settings.
+
+    Raises:
+        ValueError: The file is damaged, or of a run with other settings.
+    """
+    try:
+        with safe_open(path, "numpy") as file:
+            if (file.metadata() or {}).get("settings") != text:
+                raise ValueError(f"{path} is of another run: move it away to begin again.")
+            return {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except SafetensorError:
+        raise ValueError(f"{path} cannot be read: delete it to begin again.") from None
 
 
 class Log:
@@ -164,7 +198,7 @@ class Log:
     def __init__(self, folder: Path, total: int, done: int = 0) -> None:
         path = folder / "metrics.jsonl"
         rows = _rows(path, done) if done else []
-        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        checkpoint.write({path: "".join(json.dumps(row) + "\n" for row in rows).encode()})
         self.file = path.open("a")
         self.before = rows[-1]["seconds"] if rows else 0.0
         self.board = SummaryWriter(str(folder), purge_step=done or None)
@@ -228,78 +262,192 @@ def told(results: Sequence[dict[str, Any]]) -> str:
     )
 
 
-def make_folder(settings: Any, default: str, text: str = "") -> Path:
-    """The run's folder, empty; an earlier run that lies there is moved aside to NAME-1, NAME-2, ...
+def folder_of(settings: Any, default: str) -> Path:
+    """The run's folder: as given, else named after the file with settings, else ``default``.
+
+    Raises:
+        ValueError: It cannot be a folder.
+    """
+    folder = Path(settings.folder or Path("runs") / (Path(settings.config).stem or default))
+    if "\0" in str(folder):
+        raise ValueError(choice("folder", str(folder), "a path"))
+    # Files are written, and earlier runs moved, beside it: it needs a name.
+    return folder if folder.name not in ("", "..") else folder.resolve()
+
+
+@contextlib.contextmanager
+def only_here(folder: Path) -> Iterator[None]:
+    """Keep a run's folder to this process.
+
+    The file of the lock stays: to remove it could let two others in.
+
+    Raises:
+        ValueError: Another process has it.
+    """
+    lock = FileLock(f"{folder}.lock")
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with contextlib.suppress(NotImplementedError):  # a file system without locks
+            lock.acquire(timeout=0)
+    except Timeout:
+        there = Path(lock.lock_file).exists()  # if not, it is no rival that is in the way
+        allowed = "one that no other run is writing" if there else "where files can be written"
+        raise ValueError(choice("folder", str(folder), allowed)) from None
+    except (FileExistsError, NotADirectoryError):
+        raise ValueError(
+            choice("folder", str(folder), "in a folder, which a file is not")
+        ) from None
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def goes_on(folder: Path, text: str) -> bool:
+    """Whether a run with these settings, as text, was stopped in the folder."""
+    file = folder / "settings.yaml"
+    return (folder / STATE).is_file() and file.is_file() and file.read_bytes() == text.encode()
+
+
+def make_folder(folder: Path, text: str) -> None:
+    """Make a run's folder; an earlier run that lies there is moved aside to NAME-1, NAME-2, ...
 
     Args:
-        settings: Those of the run.
-        default: Its name, if neither a folder nor a file with settings gives one.
+        folder: The folder.
         text: The settings as text: a run with the same ones that was stopped stays, to go on.
 
     Raises:
         ValueError: Something else lies there.
     """
-    folder = Path(settings.folder or Path("runs") / (Path(settings.config).stem or default))
-    if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
-        file = folder / "settings.yaml"
+    file = folder / "settings.yaml"
+    # A run that was killed at its very beginning leaves at most this.
+    begun = {f"{file.name}.new"}
+    if folder.exists() and not (folder.is_dir() and {p.name for p in folder.iterdir()} <= begun):
         if not file.is_file():
             raise ValueError(choice("folder", str(folder), "new, empty or that of an earlier run"))
-        if text and (folder / STATE).is_file() and file.read_text() == text:
+        if goes_on(folder, text):
             print(f"Going on with the run in {folder}.")
-            return folder
+            return
         number = 1
         while (aside := folder.with_name(f"{folder.name}-{number}")).exists():
             number += 1
         folder.rename(aside)
         print(f"The earlier {folder} is now {aside}.")
     folder.mkdir(parents=True, exist_ok=True)
-    return folder
+    checkpoint.write({file: text.encode()})
 
 
-def train(name: str, learner: Any, folder: Path, given: str) -> str:
-    """Let a learner learn, log and save, into a folder that is there; how it ended.
+def run(name: str, kind: Any, settings: Any, given: str = "") -> tuple[str, bool]:
+    """Let a learner learn, log and save in the run's folder; how that ended, and whether by itself.
 
     Ctrl-C ends it early; what has been learned is saved then too, and the run can go on later.
 
     Args:
         name: The script's.
-        learner: What learns. It has ``settings``; the decisions ``done`` and in ``total``;
-            ``line()``, which learns on and gives figures for a line of the log and a text for the
-            bar; ``save``; and ``arrays`` and ``restore``, for its state between two lines.
-        folder: The run's.
+        kind: The class of what learns, made of the settings. It has the decisions ``done`` and in
+            ``total``; ``line()``, which learns on and gives figures for a line of the log and a
+            text for the bar; ``save``; and ``arrays`` and ``restore``, for its state between two
+            lines.
+        settings: The run's.
         given: The command line's arguments, for the card.
+
+    Raises:
+        ValueError: It cannot be trained with these settings, in this folder or from this state.
     """
+    folder, where = folder_of(settings, name.rpartition(".")[2]), origin()
+    text = as_yaml(settings, where["versions"])
+    about = {
+        "command": f"python -m {name} {given}".rstrip(),
+        "settings": dataclasses.asdict(settings),
+        "seed": settings.seed,
+        **where,
+    }
+    try:
+        learner = kind(settings)  # before an earlier run is moved: it may not fit into memory
+        make_folder(folder, text)
+        return _train(learner, folder, text, about)
+    except KeyboardInterrupt:
+        if goes_on(folder, text):
+            return f"Stopped: the same command goes on with the run in {folder}.", False
+        return "Stopped before anything was learned.", False
+
+
+def _train(learner: Any, folder: Path, text: str, about: dict[str, Any]) -> tuple[str, bool]:
+    """Learn to the end or until Ctrl-C, in a folder that is there; as :func:`run`."""
     s, kept = learner.settings, folder / STATE
-    command = f"python -m {name} {given}".rstrip()
-    about = {"command": command, "settings": dataclasses.asdict(s), "seed": s.seed, **origin()}
-    (folder / "settings.yaml").write_text(as_yaml(s, about["versions"]))
     if kept.is_file():
-        learner.restore(safetensors.numpy.load(kept.read_bytes()))
+        learner.restore(recall(kept, text))
     judged: list[dict[str, Any]] = []
-    margins = ""
+    margins, ended = "", False
     with Log(folder, learner.total, learner.done) as log:
         try:
             while learner.done < learner.total:
                 before, judged = learner.done, []
                 row, shown = learner.line()
+                _check_finite(learner, row)
                 began = time.perf_counter()
                 if learner.done * s.matches // learner.total > before * s.matches // learner.total:
-                    learner.save(folder, **about)
-                    judged = [match(s, f"network:{folder}", b) for b in ("greedy", "tactician")]
+                    judged = _judge(learner, folder, about)
                     row |= {f"against_{r['b']}": r["margin"] for r in judged}
                     row["seconds_judging"] = time.perf_counter() - began
                     margins = "".join(f", {r['margin']:+.1f} against {r['b']}" for r in judged)
                 log.write(learner.done, row, shown + margins)
-                store(learner.arrays(), kept)
+                store(learner.arrays(), kept, text)
+            if s.matches and not judged:  # it was killed after its last line
+                judged = _judge(learner, folder, about)
+            ended = True
         except KeyboardInterrupt:
             judged = []
         minutes = log.seconds / 60
-    done, how = learner.done, "Stopped after"
+    done, how = learner.done, "Trained for" if ended else "Stopped after"
     learner.save(folder, **about, decisions=done, minutes=round(minutes, 1), results=judged)
-    if done == learner.total:
+    if ended:
         kept.unlink(missing_ok=True)
-        how = "Trained for"
-    return f"{how} {done:,} decisions in {minutes:.1f} minutes: network:{folder}.{told(judged)}"
+    said = f"{how} {done:,} decisions in {minutes:.1f} minutes: network:{folder}.{told(judged)}"
+    return said, ended
+
+
+def _judge(learner: Any, folder: Path, about: dict[str, Any]) -> list[dict[str, Any]]:
+    """Save what has been learned and let it play; the results."""
+    learner.save(folder, **about)
+    return [match(learner.settings, f"network:{folder}", b) for b in ("greedy", "tactician")]
+
+
+def _check_finite(learner: Any, row: dict[str, float]) -> None:
+    """Refuse, with a ValueError, to go on with a run that has diverged."""
+    arrays = [array for array in learner.arrays().values() if array.dtype.kind == "f"]
+    wrong = [f"{name} is {value}" for name, value in row.items() if not math.isfinite(value)]
+    if wrong or not all(np.isfinite(array).all() for array in arrays):
+        what = (wrong or ["some weights are not finite"])[0]
+        raise ValueError(
+            f"the run has diverged after {learner.done:,} decisions: {what}. "
+            "Try a smaller learning_rate."
+        )
+
+
+def guarded(work: Callable[[], object]) -> int:
+    """Do a script's work; 2, after one sentence, if something is refused or does not fit."""
+    try:
+        work()
+    except KeyboardInterrupt:
+        print("Stopped.")
+    except OSError as error:
+        fault = error.strerror or str(error)
+        what = f"file {str(error.filename)!r}" if error.filename else "a file"
+        print(f"{what} cannot be read or written: {fault}.", file=sys.stderr)
+        return 2
+    except MemoryError as error:
+        print(f"There is not enough memory ({error}).", file=sys.stderr)
+        return 2
+    except (ValueError, SafetensorError) as error:
+        print(error, file=sys.stderr)
+        return 2
+    except RuntimeError as error:
+        if "allocate memory" not in str(error):  # what torch says where others say MemoryError
+            raise
+        print("There is not enough memory.", file=sys.stderr)
+        return 2
+    return 0
 
 
 def main(kind: Any, name: str, trained: Any, arguments: Sequence[str] | None) -> int:
@@ -308,18 +456,13 @@ def main(kind: Any, name: str, trained: Any, arguments: Sequence[str] | None) ->
     Args:
         kind: The settings' class.
         name: The script's.
-        trained: Its function that trains, of settings, folder and the command line's arguments.
+        trained: Its function that trains, of settings and the command line's arguments.
         arguments: Those; None for the program's own.
     """
-    try:
+
+    def work() -> None:
         settings = parse(kind, f"python -m {name}", arguments)
-        text = as_yaml(settings, origin()["versions"])
-        folder = make_folder(settings, name.rpartition(".")[2], text)
-    except (ValueError, OSError) as error:
-        print(error, file=sys.stderr)
-        return 2
-    try:
-        print(trained(settings, folder, " ".join(sys.argv[1:] if arguments is None else arguments)))
-    except KeyboardInterrupt:
-        print("Stopped before anything was learned.")
-    return 0
+        with only_here(folder_of(settings, name.rpartition(".")[2])):
+            print(trained(settings, " ".join(sys.argv[1:] if arguments is None else arguments)))
+
+    return guarded(work)

@@ -19,8 +19,9 @@ from sb3_contrib import MaskablePPO
 
 from fives_env.arena import evaluate
 from fives_env.envs.sb3 import SB3VecEnv
+from fives_env.errors import choice
 from fives_env.players.sb3 import SB3Player
-from training.runs import HouseRules, limit, rules_of
+from training.runs import MOST, HouseRules, guarded, limit, limit_units, rules_of
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,7 @@ class Settings:
     """What to train, and how long.
 
     Attributes:
-        folder: Where the player's zip and TensorBoard's curves go.
+        folder: Where TensorBoard's curves go; the player goes beside it, into FOLDER.zip.
         rules: House rules.
         opponents: Who sits on the other seats: random, greedy or tactician.
         seed: Seed of deals, weights and choices.
@@ -65,12 +66,17 @@ def train(settings: Settings) -> str:
         ValueError: A setting is not what it may be.
     """
     s = settings
-    limit(s, "total_decisions tables steps epochs minibatch", 1, 10**12)
+    limit(s, "total_decisions tables steps epochs minibatch", 1, MOST)
     limit(s, "seed learning_rate entropy", 0, 2**31)
     limit(s, "pairs", 2, 10**9)
+    limit_units(s.hidden, "one number of units for each of 1 to 16 layers", 1, 16)
+    if not Path(s.folder).name or "\0" in s.folder:
+        raise ValueError(choice("folder", s.folder, "a path with a name"))
+    path = Path(f"{Path(s.folder)}.zip")
+    if path.exists():
+        raise ValueError(f"{path} is there already: move it away, or give another folder.")
     model = model_of(s, tensorboard_log=s.folder, verbose=1)
     model.learn(s.total_decisions)
-    path = Path(s.folder).with_suffix(".zip")
     model.save(path)
     return str(path)
 
@@ -95,17 +101,20 @@ def model_of(settings: Settings, **options: Any) -> MaskablePPO:
     )
 
 
+def judge(settings: Settings) -> None:
+    """Train, and play a match against the opponents.
+
+    Raises:
+        ValueError: A setting is not what it may be.
+    """
+    player, rules = SB3Player(train(settings), sure=True), rules_of(settings.rules)
+    print(evaluate(player, settings.opponents, rules=rules, pairs=settings.pairs, seed=1))
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Read the settings, train, and play a match; 2 if the settings are refused."""
     settings = tyro.cli(Settings, args=arguments, prog="python -m training.sb3_maskable_ppo")
-    try:
-        path = train(settings)
-        player, rules = SB3Player(path, sure=True), rules_of(settings.rules)
-        print(evaluate(player, settings.opponents, rules=rules, pairs=settings.pairs, seed=1))
-    except (ValueError, OSError) as error:
-        print(error, file=sys.stderr)
-        return 2
-    return 0
+    return guarded(lambda: judge(settings))
 
 
 if __name__ == "__main__":

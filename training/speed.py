@@ -1,6 +1,8 @@
 """How many decisions a second are learned: training.ppo beside MaskablePPO of sb3-contrib.
 
-Both learn the same game with the same network, epochs and minibatch, on two cores, and take turns::
+Both learn the same game with hidden layers of the same size, the same epochs and minibatch, on two
+cores, and take turns; MaskablePPO has, as is usual there, one such network for the policy and
+another for the value, training.ppo one for both::
 
     python -m training.speed
 
@@ -18,7 +20,7 @@ import torch
 import tyro
 
 from training import ppo, sb3_maskable_ppo
-from training.runs import limit
+from training.runs import guarded, limit
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,9 @@ def speed(learn: Callable[[], int], seconds: float) -> float:
 
 def ours(threads: int) -> Callable[[], int]:
     """Play and learn a window with training.ppo."""
-    learner = ppo.Learner(ppo.Settings(threads=threads))
+    settings = ppo.Settings(threads=threads, tables=max(1024 // threads, 1) * threads)
+    settings.check()
+    learner = ppo.Learner(settings)
 
     def learn() -> int:
         torch.set_num_threads(1)
@@ -69,15 +73,14 @@ def theirs(threads: int) -> Callable[[], int]:
     return learn
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure in turns and print; 2 if the settings are refused."""
-    s = tyro.cli(Settings, args=arguments, prog="python -m training.speed")
-    try:
-        limit(s, "seconds turns threads", 1, 1000)
-        both = {"training.ppo": ours(s.threads), "MaskablePPO": theirs(s.threads)}
-    except ValueError as error:
-        print(error, file=sys.stderr)
-        return 2
+def compare(s: Settings) -> None:
+    """Measure in turns and print.
+
+    Raises:
+        ValueError: The settings are refused.
+    """
+    limit(s, "seconds turns threads", 1, 1000)
+    both = {"training.ppo": ours(s.threads), "MaskablePPO": theirs(s.threads)}
     speeds: dict[str, list[float]] = {name: [] for name in both}
     for learn in both.values():
         learn()
@@ -88,7 +91,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for name, median in zip(speeds, medians, strict=True):
         print(f"{name:<12} {median:10,.0f} decisions learned a second")
     print(f"{medians[0] / medians[1]:.1f} times as many.")
-    return 0
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure in turns and print; 2 if the settings are refused."""
+    settings = tyro.cli(Settings, args=arguments, prog="python -m training.speed")
+    return guarded(lambda: compare(settings))
 
 
 if __name__ == "__main__":

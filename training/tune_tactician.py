@@ -9,7 +9,9 @@ on the same deals, and moves along the steps that paid. Prints what goes into
 """
 
 import os
+import sys
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -25,6 +27,8 @@ from fives_env.engine.turn import reset as start
 from fives_env.players.tactician import best_placement, speak_up
 from fives_env.players.weights import NAMES, WEIGHTS_OF, kind_of
 from fives_env.rules import PRESETS, Rules
+from fives_env.table import SEEDS
+from training.runs import MOST, guarded, limit
 
 #: A step in each weight that is worth trying.
 STEP = np.array([0.15, 0.06, 1.0, 0.3, 0.2, 4.0, 0.1, 0.15, 3.0])
@@ -123,7 +127,15 @@ class Duel:
 
 
 def tune(s: Settings) -> NDArray[np.float64]:
-    """Tune as the settings say; the weights."""
+    """Tune as the settings say; the weights.
+
+    Raises:
+        ValueError: A setting is not what it may be.
+    """
+    limit(s, "generations steps pairs", 1, 10**9)
+    limit(s, "threads", 1, 1024)
+    limit(s, "rate", 0, MOST)
+    limit(s, "seed", 0, SEEDS - 2)  # the match at the end has the next one
     options: dict[str, Any] = {"players": s.players, "teams": s.teams, "may_draw": s.may_draw}
     if s.tiles:
         options["tiles"] = s.tiles
@@ -160,7 +172,14 @@ def tune(s: Settings) -> NDArray[np.float64]:
     return weights
 
 
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Read the settings and tune; 2 if the settings are refused."""
+    settings, began = tyro.cli(Settings, args=arguments), time.perf_counter()
+    refused = guarded(lambda: tune(settings))
+    if not refused:
+        print(f"{time.perf_counter() - began:.0f} s")
+    return refused
+
+
 if __name__ == "__main__":
-    began = time.perf_counter()
-    tune(tyro.cli(Settings))
-    print(f"{time.perf_counter() - began:.0f} s")
+    sys.exit(main())

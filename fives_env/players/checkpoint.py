@@ -53,7 +53,7 @@ Weights = dict[str, NDArray[np.float32]]
 def save(
     folder: str | Path, weights: Mapping[str, NDArray[Any]], rules: Rules, **about: Any
 ) -> dict[str, Any]:
-    """Write a checkpoint; each file is written beside its place and then renamed.
+    """Write a checkpoint, with :func:`write`.
 
     Args:
         folder: Made where it is missing; other files in it stay.
@@ -79,10 +79,33 @@ def save(
         "sha256": hashlib.sha256(model).hexdigest(),
         **about,
     }
-    _write(folder / README, _readme(folder, rules, card).encode())
-    _write(folder / WEIGHTS, model)
-    _write(folder / CARD, (json.dumps(card, indent=1) + "\n").encode())
+    write(
+        {
+            folder / README: _readme(folder, rules, card).encode(),
+            folder / WEIGHTS: model,
+            folder / CARD: (json.dumps(card, indent=1) + "\n").encode(),
+        }
+    )
     return card
+
+
+def write(files: Mapping[Path, bytes]) -> None:
+    """Write files beside their places and, once all are there, rename them: old or new, not half.
+
+    Raises:
+        OSError: One cannot be written; what lay in the places is as it was.
+    """
+    beside = {path: path.with_name(path.name + ".new") for path in files}
+    try:
+        for path, data in files.items():
+            beside[path].write_bytes(data)
+        for path, new in beside.items():
+            new.replace(path)
+    except OSError:
+        for new in beside.values():
+            with contextlib.suppress(OSError):
+                new.unlink(missing_ok=True)
+        raise
 
 
 def load(folder: str | Path) -> tuple[Weights, dict[str, Any]]:
@@ -248,12 +271,6 @@ def _read(folder: Path, name: str) -> bytes:
         raise ValueError(
             f"checkpoint {folder}: {name} cannot be read ({error.strerror})."
         ) from None
-
-
-def _write(path: Path, data: bytes) -> None:
-    beside = path.with_name(path.name + ".new")
-    beside.write_bytes(data)
-    beside.replace(path)
 
 
 def _readme(folder: Path, rules: Rules, card: Mapping[str, Any]) -> str:

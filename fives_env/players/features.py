@@ -54,7 +54,7 @@ DECLINED_POINTS = 449  # what each declined by the next seat then scores, over 5
 PLANES = 477
 #: Planes that a network may see: none, those of the position, or what earlier plays tell as well.
 SEES = {"scalars": 0, "tiles": DECLINED, "plays": PLANES}
-#: Entries that a list of columns has room for.
+#: Entries that a list of columns has room for, if no more are asked for.
 ROOM = 1024
 
 
@@ -63,8 +63,8 @@ class Sight(NamedTuple):
 
     Attributes:
         kept: Scratch, int32, (64,).
-        columns: Planes that are not 0, int32, (ROOM,).
-        amounts: What they hold, float32, (ROOM,).
+        columns: Planes that are not 0, int32, (room,).
+        amounts: What they hold, float32, (room,).
         scalars: float32, (SCALARS,).
         common: Of the decision: pips of the own hand, and those expected in the others', over 40.
         offers: Scores that an action leaves, int32, (57,).
@@ -82,12 +82,12 @@ class Sight(NamedTuple):
     declined: NDArray[np.int64]
 
 
-def new_sight() -> Sight:
-    """Room for describing actions."""
+def new_sight(room: int = ROOM) -> Sight:
+    """Room for describing actions, with lists of so many entries."""
     return Sight(
         np.zeros(64, np.int32),
-        np.zeros(ROOM, np.int32),
-        np.zeros(ROOM, np.float32),
+        np.zeros(room, np.int32),
+        np.zeros(room, np.float32),
         np.zeros(SCALARS, np.float32),
         np.zeros(2),
         np.zeros(57, np.int32),

@@ -16,6 +16,7 @@ from fives_env.engine.settle import side_of
 from fives_env.engine.state import PLAY
 from fives_env.engine.turn import legal
 from fives_env.players.features import (
+    ROOM,
     SCALARS,
     Sight,
     describe,
@@ -101,7 +102,7 @@ def new_desk(net: Net) -> Desk:
     """Room for thinking with a network."""
     first, second = net.second.shape
     return Desk(
-        new_sight(),
+        new_sight(max(ROOM, first)),  # units above 0 are listed there too
         np.zeros(first, np.float32),
         np.zeros(first, np.float32),
         np.zeros(second, np.float32),
