@@ -20,9 +20,10 @@ from fives_env import Rules
 from fives_env.players import checkpoint
 from fives_env.players.features import SEES
 from fives_env.players.values import UNIT, no_net
-from training import distill, labels, runs
+from training import distill, labels
 from training.distill import Learner, Settings
-from training.runs import STATE, HouseRules
+from training.runs import STATE
+from training.settings import HouseRules, read_settings
 
 ROOT = Path(__file__).parent.parent
 SMALL = Settings(
@@ -268,6 +269,6 @@ class TestSettings:
     @pytest.mark.parametrize("name", ["duel", "tiny", "table"])
     def test_files_of_the_repository(self, name, monkeypatch):
         monkeypatch.chdir(ROOT)
-        settings = runs.read_settings(Settings, str(ROOT / "configs" / f"{name}.yaml"))
+        settings = read_settings(Settings, str(ROOT / "configs" / f"{name}.yaml"))
         settings.check()
         assert settings.table_rules == Rules(players=3 if name == "table" else 2)

@@ -25,7 +25,8 @@ from fives_env.players import checkpoint
 from fives_env.players.network import NetworkPlayer
 from training import ppo, runs, speed, tune_tactician
 from training.ppo import Settings
-from training.runs import STATE, HouseRules
+from training.runs import STATE
+from training.settings import HouseRules, as_yaml, read_settings
 
 ROOT = Path(__file__).parent.parent
 SMALL = Settings(
@@ -381,7 +382,7 @@ class TestSettings:
 
     @pytest.mark.parametrize("name", ["demo", "ppo"])
     def test_files_of_the_repository(self, name):
-        settings = runs.read_settings(
+        settings = read_settings(
             Settings, str(Path(__file__).parent.parent / "configs" / f"{name}.yaml")
         )
         settings.check()
@@ -389,8 +390,8 @@ class TestSettings:
 
     def test_saved_settings_are_a_config(self, tmp_path):
         settings = dataclasses.replace(SMALL, rules=HouseRules(players=3, muggins="off"))
-        (tmp_path / "settings.yaml").write_text(runs.as_yaml(settings, {"torch": "2"}))
-        read = runs.read_settings(Settings, str(tmp_path / "settings.yaml"))
+        (tmp_path / "settings.yaml").write_text(as_yaml(settings, {"torch": "2"}))
+        read = read_settings(Settings, str(tmp_path / "settings.yaml"))
         assert dataclasses.replace(read, config="") == settings
 
 

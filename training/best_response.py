@@ -24,7 +24,7 @@ from fives_env.players.features import SEES
 from fives_env.players.valuing import load_net
 from fives_env.table import SEEDS
 from training import distill, runs
-from training.runs import HouseRules, limit
+from training.settings import HouseRules, limit
 
 NAME = "training.best_response"
 

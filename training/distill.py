@@ -44,7 +44,7 @@ from fives_env.players.valuing import load_net
 from fives_env.rules import Rules
 from fives_env.table import SEEDS
 from training import labels, runs
-from training.runs import HouseRules, limit, rules_of
+from training.settings import MOST, HouseRules, limit, limit_units, rules_of
 
 NAME = "training.distill"
 
@@ -122,13 +122,13 @@ class Settings:
     def check(self) -> None:
         """Refuse, with a ValueError, what cannot be trained with."""
         limit(self, "seed", 0, SEEDS - 1)
-        limit(self, "matches learning_rate common turns heat", 0, runs.MOST)
-        limit(self, "total_decisions steps", 1, runs.MOST)
+        limit(self, "matches learning_rate common turns heat", 0, MOST)
+        limit(self, "total_decisions steps", 1, MOST)
         limit(self, "threads", 1, 1024)
         limit(self, "tables", 1, 10**7)
         limit(self, "alone average", 0, 1)
         limit(self, "pairs", 2, 10**9)
-        runs.limit_units(self.hidden, "two numbers of units", 2, 2)
+        limit_units(self.hidden, "two numbers of units", 2, 2)
         if self.tables % self.threads:
             raise ValueError(choice("tables", self.tables, f"a multiple of threads={self.threads}"))
         kind, _, player = self.playouts.partition(":")

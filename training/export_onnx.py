@@ -31,7 +31,7 @@ from fives_env.players.network import NetworkPlayer
 from fives_env.players.values import UNIT, Net, net_of
 from fives_env.rules import Rules
 from training import distill, labels, ppo
-from training.runs import HouseRules
+from training.settings import HouseRules
 
 try:
     import onnxruntime

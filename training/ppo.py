@@ -41,7 +41,7 @@ from fives_env.players import checkpoint
 from fives_env.rules import Rules
 from fives_env.table import SEEDS
 from training import runs
-from training.runs import HouseRules, limit, rules_of
+from training.settings import MOST, HouseRules, limit, limit_units, rules_of
 
 NAME = "training.ppo"
 
@@ -108,13 +108,13 @@ class Settings:
     def check(self) -> None:
         """Refuse, with a ValueError, what cannot be trained with."""
         limit(self, "seed", 0, SEEDS - 1)
-        limit(self, "matches learning_rate clip entropy value_weight max_gradient", 0, runs.MOST)
-        limit(self, "total_decisions steps epochs minibatch", 1, runs.MOST)
+        limit(self, "matches learning_rate clip entropy value_weight max_gradient", 0, MOST)
+        limit(self, "total_decisions steps epochs minibatch", 1, MOST)
         limit(self, "threads", 1, 1024)
         limit(self, "tables", 1, 10**7)
         limit(self, "gae_lambda average", 0, 1)
         limit(self, "pairs", 2, 10**9)
-        runs.limit_units(self.hidden, "one number of units for each of 1 to 16 layers", 1, 16)
+        limit_units(self.hidden, "one number of units for each of 1 to 16 layers", 1, 16)
         if self.tables % self.threads:
             raise ValueError(choice("tables", self.tables, f"a multiple of threads={self.threads}"))
         _ = self.table_rules  # refuses rules that cannot be played together

@@ -21,7 +21,8 @@ from fives_env.arena import evaluate
 from fives_env.envs.sb3 import SB3VecEnv
 from fives_env.errors import choice
 from fives_env.players.sb3 import SB3Player
-from training.runs import MOST, HouseRules, guarded, limit, limit_units, rules_of
+from training.runs import guarded
+from training.settings import MOST, HouseRules, limit, limit_units, rules_of
 
 
 @dataclass(frozen=True)

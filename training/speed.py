@@ -20,7 +20,8 @@ import torch
 import tyro
 
 from training import ppo, sb3_maskable_ppo
-from training.runs import guarded, limit
+from training.runs import guarded
+from training.settings import limit
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,8 @@ from fives_env.players.tactician import best_placement, speak_up
 from fives_env.players.weights import NAMES, WEIGHTS_OF, kind_of
 from fives_env.rules import PRESETS, Rules
 from fives_env.table import SEEDS
-from training.runs import MOST, guarded, limit
+from training.runs import guarded
+from training.settings import MOST, limit
 
 #: A step in each weight that is worth trying.
 STEP = np.array([0.15, 0.06, 1.0, 0.3, 0.2, 4.0, 0.1, 0.15, 3.0])
