@@ -17,10 +17,13 @@ import pytest
 pytest.importorskip("torch")
 import torch
 import yaml
+from stable_baselines3.common.vec_env import DummyVecEnv
 
 from fives_env import Rules
 from fives_env.engine import view
+from fives_env.envs.sb3 import SB3VecEnv
 from fives_env.envs.self_play import SelfPlay
+from fives_env.envs.single import FivesEnv
 from fives_env.players import checkpoint
 from fives_env.players.network import NetworkPlayer
 from training import ppo, runs, speed, tune_tactician
@@ -632,14 +635,24 @@ class TestRun:
         assert said in capsys.readouterr().err
 
     def test_speed_says_how_many_times(self, monkeypatch, capsys):
-        for name, decisions in (("ours", 9_000), ("theirs", 100)):
-            work = lambda decisions=decisions: time.sleep(0.01) or decisions  # noqa: E731
-            monkeypatch.setattr(speed, name, lambda threads, work=work: work)
-        assert speed.main(["--seconds", "1", "--turns", "1"]) == 0
-        times = float(capsys.readouterr().out.splitlines()[-1].split()[0])
-        assert 70 < times < 110
+        learners = {"ours": lambda: 9_000, "usual": lambda: 100, "batch": lambda: 600}
+        monkeypatch.setattr(speed, "contenders", lambda threads: learners)
+        monkeypatch.setattr(speed, "speed", lambda learn, seconds: learn())
+        assert speed.main([]) == 0
+        lines = capsys.readouterr().out.splitlines()
+        assert [line.split()[:2] for line in lines] == [
+            ["ours", "9,000"],
+            ["usual", "100"],
+            ["batch", "600"],
+        ]
+        assert "90.0 times" in lines[1] and "15.0 times" in lines[2]
         assert speed.main(["--turns", "0"]) == 2
         assert "turns is 0, but must be at least 1." in capsys.readouterr().err
+
+    def test_speed_learns_from_all_three_ways_of_playing(self):
+        """A little, on the environments that are compared."""
+        for env in (DummyVecEnv([lambda: FivesEnv(opponents="greedy")] * 2), SB3VecEnv(2)):
+            assert speed.theirs(1, env)() == 2 * 2048
 
     def test_help_names_every_setting(self, capsys):
         with pytest.raises(SystemExit):

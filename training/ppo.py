@@ -516,7 +516,10 @@ class Learner:
     def _update(self) -> None:
         """One step of Adam along the mean of the workers' gradients, and of the average."""
         s, flat = self.settings, self.net.flat
-        flat.grad = torch.stack([worker.gradient for worker in self.workers]).float().mean(0)
+        flat.grad = self.workers[0].gradient.float()
+        for worker in self.workers[1:]:
+            flat.grad += worker.gradient
+        flat.grad /= s.threads
         self.net.parts(flat.grad)[0].mul_(self.network.scale)
         nn.utils.clip_grad_norm_([flat], s.max_gradient)
         self.optimizer.step()

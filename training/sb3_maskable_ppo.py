@@ -16,6 +16,7 @@ from typing import Any
 
 import tyro
 from sb3_contrib import MaskablePPO
+from stable_baselines3.common.vec_env import VecEnv
 
 from fives_env.arena import evaluate
 from fives_env.envs.sb3 import SB3VecEnv
@@ -76,18 +77,19 @@ def train(settings: Settings) -> str:
     path = Path(f"{Path(s.folder)}.zip")
     if path.exists():
         raise ValueError(f"{path} is there already: move it away, or give another folder.")
-    model = model_of(s, tensorboard_log=s.folder, verbose=1)
+    env = SB3VecEnv(s.tables, rules_of(s.rules), opponents=s.opponents, seat="rotate")
+    model = model_of(s, env, tensorboard_log=s.folder, verbose=1)
     model.learn(s.total_decisions)
     model.save(path)
     return str(path)
 
 
-def model_of(settings: Settings, **options: Any) -> MaskablePPO:
+def model_of(settings: Settings, env: VecEnv, **options: Any) -> MaskablePPO:
     """The model that some settings ask for, untrained, with more options of MaskablePPO."""
     s = settings
     return MaskablePPO(
         "MlpPolicy",
-        SB3VecEnv(s.tables, rules_of(s.rules), opponents=s.opponents, seat="rotate"),
+        env,
         n_steps=s.steps,
         batch_size=min(s.minibatch, s.tables * s.steps),
         n_epochs=s.epochs,
