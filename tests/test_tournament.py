@@ -166,7 +166,7 @@ def test_refused_plans(settings, says, tmp_path, capsys):
 
 
 def test_plans_on_disk(tmp_path):
-    assert len(read_plan(str(ROOT / "configs/ladder.yaml")).players) == 8
+    assert len(read_plan(str(ROOT / "configs/ladder.yaml")).players) == 7
     for text, says in (
         ("a: [", "is no YAML"),
         ("[" * 3000, "is no YAML"),

@@ -347,7 +347,7 @@ class TestSearch:
             ("search:playouts=tiny:", "playouts is 'tiny:', but must be one of 'random', "),
             ("search:playouts=tiny:none", "checkpoint is 'none', but must be a folder"),
             ("search:guide=none", "checkpoint is 'none', but must be a folder"),
-            ("search:weight=-1", "weight is '-1', but must be a whole number"),
+            ("search:guide=duel,weight=-1", "weight is '-1', but must be a whole number"),
         ],
     )
     def test_refusals(self, spec, said):
