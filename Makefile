@@ -8,10 +8,11 @@ RUN := .venv/bin/python -m
 help:
 	@sed -n 's/^\([a-z]*\):.*## /make \1	/p' Makefile
 
-demo: setup ## train a small player, then play it against the heuristics; a page about it
-	$(RUN) training.ppo --config configs/demo.yaml
+demo: setup ## train a small player, three seeds of it, then play the heuristics; a page about it
+	for seed in 0 1 2; do \
+	  $(RUN) training.ppo --config configs/demo.yaml --seed $$seed --folder runs/demo-$$seed || exit; done
 	.venv/bin/fives tournament configs/demo_ladder.yaml
-	.venv/bin/fives report runs/demo/ladder.jsonl --runs runs/demo --html runs/demo/report.html
+	.venv/bin/fives report runs/demo-0/ladder.jsonl --runs runs/demo-0 runs/demo-1 runs/demo-2 --html runs/demo.html
 
 test: lint ## lint, then all tests
 	$(RUN) pytest -n 2
