@@ -20,7 +20,7 @@ import tyro
 from fives_env.arena import evaluate
 from fives_env.errors import choice
 from fives_env.players.compiled import KINDS
-from fives_env.players.features import SEES
+from fives_env.players.features import SEEN
 from fives_env.players.valuing import load_net
 from fives_env.table import SEEDS
 from training import distill, runs
@@ -71,8 +71,7 @@ class Settings:
         shape: dict[str, Any] = {}
         if path:
             net, card = load_net(path)
-            sees = next(name for name in SEES if SEES[name] == len(net.planes))
-            shape = {"hidden": tuple(card["hidden"]), "sees": sees}
+            shape = {"hidden": tuple(card["hidden"]), "sees": SEEN[len(net.planes)]}
         shared = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
         del shared["player"], shared["pairs"]
         return distill.Settings(

@@ -37,7 +37,7 @@ from fives_env.engine import batch, state
 from fives_env.errors import choice
 from fives_env.players import checkpoint
 from fives_env.players.compiled import KINDS
-from fives_env.players.features import NAMES, SCALARS, SEES, TILE
+from fives_env.players.features import NAMES, SCALARS, SEEN, SEES, TILE
 from fives_env.players.playouts import NETWORK
 from fives_env.players.values import UNIT, Net, net_of, new_desk, no_net, shapes
 from fives_env.players.valuing import load_net
@@ -150,8 +150,7 @@ class Settings:
         """Refuse, with a ValueError, to begin with the weights of a network of other shapes."""
         if self.start:
             net = load_net(self.start)[0]
-            sees = next(name for name in SEES if SEES[name] == len(net.planes))
-            for name, own in (("hidden", net.second.shape), ("sees", sees)):
+            for name, own in (("hidden", net.second.shape), ("sees", SEEN[len(net.planes)])):
                 if getattr(self, name) != own:
                     said = f"{own!r} as in start={self.start}"
                     raise ValueError(choice(name, getattr(self, name), said))

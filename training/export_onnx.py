@@ -202,14 +202,13 @@ def values_case(
 ) -> tuple[Arrays, dict[str, Arrays]]:
     """Actions from play, and what a network of values makes of them by torch and by the kernels."""
     net, hidden, rows = net_of(weights), tuple(card["hidden"]), []
-    sees = next(name for name in features.SEES if features.SEES[name] == card["planes"])
     for options in (card["rules"], *card.get("also", ())):
         settings = distill.Settings(
             rules=HouseRules(**options),
             tables=TABLES,
             threads=1,
             hidden=hidden,
-            sees=sees,
+            sees=features.SEEN[card["planes"]],
         )
         worker = distill.Worker(settings, 0, net, net)
         rows += [_gather(worker, net, turn) for turn in range(TURNS)]

@@ -1,8 +1,8 @@
 """What a seat's plays tell about its hand: tiles that would have scored more, and were not played.
 
 Hardly anybody passes points by. With two seats that play greedily, a tile that the other seat has
-declined is in its hand one time in fifty, with two tacticians one in nine; any other unseen tile is
-there four times in ten. It may have been drawn since, or kept on purpose.
+declined is in its hand one time in fifty, with two tacticians one in eight; any other unseen tile
+is there four times in ten. It may have been drawn since, or kept on purpose.
 """
 
 from fives_env.engine.jit import i64, jit

@@ -54,6 +54,8 @@ DECLINED_POINTS = 449  # what each declined by the next seat then scores, over 5
 PLANES = 477
 #: Planes that a network may see: none, those of the position, or what earlier plays tell as well.
 SEES = {"scalars": 0, "tiles": DECLINED, "plays": PLANES}
+#: The same the other way round.
+SEEN = {columns: name for name, columns in SEES.items()}
 #: Entries that a list of columns has room for, if no more are asked for.
 ROOM = 1024
 
