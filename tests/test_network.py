@@ -204,7 +204,7 @@ class TestPlayer:
     @pytest.mark.parametrize("rules", [RULES, Rules(players=4, teams=True), Rules(spinner="all")])
     def test_equals_torch(self, tmp_path, rules):
         torch = pytest.importorskip("torch")
-        from training.ppo import Network
+        from training.policy import Network
 
         torch.manual_seed(1)
         network = Network(rules, (64, 48))

@@ -211,7 +211,7 @@ class TestLoss:
     def test_gradient_is_that_of_the_loss(self, learner, worker):
         """After a step of the weights too, when some ratios are clipped."""
         for _ in range(2):
-            batch = worker.batches(2)[0]
+            batch = worker.batches()[0]
             figures = dict(zip(ppo.FIGURES, worker.learn(batch), strict=True))
             expected = self.loss(worker, batch)[1]
             for name, value in expected.items():
@@ -219,9 +219,7 @@ class TestLoss:
             for weight in worker.net.weights:
                 weight.requires_grad_()
             theirs = torch.autograd.grad(self.loss(worker, batch)[0], worker.net.weights)
-            ours = [part.float().clone() for part in worker.parts]
-            ours[0] *= worker.net.network.scale
-            for mine, other in zip(ours, theirs, strict=True):
+            for mine, other in zip(worker.pass_.parts, theirs, strict=True):
                 self.close(worker, mine, other)
                 if other.numel() > 1:
                     angle = torch.cosine_similarity(mine.flatten(), other.flatten(), 0)
@@ -249,7 +247,7 @@ class TestLoss:
         forced = (worker.mask.sum(2) == 1) & worker.known
         assert forced.any()
         worker.learn(np.flatnonzero(forced))
-        head, greed = worker.parts[2], worker.parts[-1]
+        head, greed = worker.pass_.parts[2], worker.pass_.parts[-1]
         assert (head[:-1] == 0).all() and (head[-1] != 0).any() and greed == 0
 
     def test_sampling_follows_the_probabilities(self):

@@ -30,7 +30,7 @@ from fives_env.players import checkpoint, features
 from fives_env.players.network import NetworkPlayer
 from fives_env.players.values import UNIT, Net, net_of
 from fives_env.rules import Rules
-from training import distill, labels, ppo
+from training import distill, labels, policy, ppo
 from training.settings import HouseRules
 
 try:
@@ -114,7 +114,7 @@ class Graph:
 
 
 def logits_graph(weights: checkpoint.Weights, rules: Rules) -> Graph:
-    """:class:`training.ppo.Network`, from ``counts`` to ``logits`` and ``values``."""
+    """:class:`training.policy.Network`, from ``counts`` to ``logits`` and ``values``."""
     graph = Graph()
     counts = graph.add("Cast", "counts", to=TensorProto.FLOAT)
     x = graph.add("Mul", counts, graph.constant("scale", view.scale(rules)))
@@ -173,7 +173,7 @@ def logits_case(
         rows.append(game.obs.copy())
         game.step(np.where(game.mask, player.forward(game.obs)[0], -np.inf).argmax(1))
     counts = np.concatenate(rows)
-    network = ppo.Network(rules, card["hidden"])
+    network = policy.Network(rules, card["hidden"])
     network.load_state_dict({name: torch.from_numpy(w) for name, w in weights.items()})
     with torch.inference_mode():
         found = {

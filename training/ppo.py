@@ -1,4 +1,4 @@
-"""Masked PPO by self-play, from top to bottom in one file.
+"""Masked PPO by self-play, from top to bottom; its network's arithmetic is in :mod:`.policy`.
 
 One network plays every seat of many tables at once. What is particular to this game:
 
@@ -23,15 +23,13 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
-from torch.nn import functional
+from torch import nn
 
 from fives_env.engine import view
 from fives_env.engine.jit import jit, jit_allocating
@@ -41,6 +39,7 @@ from fives_env.players import checkpoint
 from fives_env.rules import Rules
 from fives_env.table import SEEDS
 from training import runs
+from training.policy import Fast, Network, Pass, bfloat16_is_fast
 from training.settings import MOST, HouseRules, limit, limit_units, rules_of
 
 NAME = "training.ppo"
@@ -129,101 +128,10 @@ class Settings:
         """Decisions between two updates."""
         return self.tables * self.steps
 
-
-# ------------------------------------------------------------------------------------- the network
-
-
-class Network(nn.Module):
-    """Counts in, a logit for each action and a value out.
-
-    One number of its own, ``greed``, is added to a logit for each point that the action scores at
-    once, so that training starts from a player that likes points instead of from nothing.
-    """
-
-    def __init__(self, rules: Rules, hidden: Sequence[int]) -> None:
-        super().__init__()
-        sizes = [view.size(rules), *hidden, rules.n_actions + 1]
-        self.layers = nn.ModuleList(nn.Linear(*pair) for pair in pairwise(sizes))
-        for layer in self.layers:
-            last = layer is self.layers[-1]
-            nn.init.orthogonal_(layer.weight, 0.01 if last else 2**0.5)
-            nn.init.zeros_(layer.bias)
-        self.greed = nn.Parameter(torch.tensor(0.3))
-        self.points = view.fields(rules)["points"]
-        self.register_buffer("scale", torch.from_numpy(view.scale(rules)), persistent=False)
-
-    def forward(self, counts: Tensor) -> tuple[Tensor, Tensor]:
-        """Logits (k, n_actions) and values (k,) of observations (k, size), uint8."""
-        x = counts.float() * self.scale
-        points = counts[:, self.points].float()
-        for layer in self.layers[:-1]:
-            x = functional.relu(layer(x))
-        out = self.layers[-1](x)
-        logits, values = out[:, :-1], out[:, -1]
-        beyond = logits.shape[1] - points.shape[1]
-        return logits + functional.pad(self.greed * points, (0, beyond)), values
-
-
-class Fast:
-    """The network as it plays and learns: inputs scaled by the first layer, perhaps in bfloat16.
-
-    All weights lie in one vector, so that a step of Adam or a cast is one operation.
-    """
-
-    def __init__(self, network: Network, dtype: torch.dtype) -> None:
-        self.network, self.dtype = network, dtype
-        self.weights = [*network.layers.parameters(), network.greed]
-        self.flat = torch.cat([weight.detach().flatten() for weight in self.weights])
-        for weight, part in zip(self.weights, self.parts(self.flat), strict=True):
-            weight.data = part
-        self.cast = torch.empty_like(self.flat, dtype=dtype)
-        arrays = self.parts(self.cast)
-        self.layers = list(zip(arrays[:-1:2], arrays[1::2], strict=True))
-        self.renew()
-
-    def parts(self, flat: Tensor) -> list[Tensor]:
-        """A vector as views in the shapes of the weights: of each layer, then greed."""
-        pieces = flat.split([weight.numel() for weight in self.weights])
-        return [p.view(w.shape) for p, w in zip(pieces, self.weights, strict=True)]
-
-    @torch.no_grad()
-    def renew(self) -> None:
-        """Copy the weights after they changed."""
-        self.cast.copy_(self.flat)
-        self.layers[0][0].copy_(self.weights[0] * self.network.scale)
-        self.greed = np.float32(self.network.greed.item())
-
-    def forward(self, counts: Tensor) -> tuple[list[Tensor], NDArray[np.float32]]:
-        """What goes into each layer, and what comes out of the last, without greed."""
-        x, inputs = counts.to(self.dtype), []
-        for weight, bias in self.layers:
-            x = x.relu_() if inputs else x
-            inputs.append(x)
-            x = torch.addmm(bias, x, weight.t())
-        return inputs, x.float().numpy()
-
-    def backward(self, inputs: list[Tensor], slope: Tensor, gradient: list[Tensor]) -> None:
-        """Write the gradient that slopes along the outputs give."""
-        slope = slope.to(self.dtype)
-        for k in range(len(self.layers) - 1, -1, -1):
-            torch.mm(slope.t(), inputs[k], out=gradient[2 * k])
-            torch.sum(slope, 0, out=gradient[2 * k + 1])
-            if k:
-                slope = slope @ self.layers[k][0]
-                slope = torch.ops.aten.threshold_backward(slope, inputs[k], 0)
-
-
-def bfloat16_is_fast() -> bool:
-    """Whether this processor multiplies matrices of bfloat16 in less than half the time."""
-    seconds = []
-    for dtype in (torch.float32, torch.bfloat16):
-        x = torch.ones(256, 256, dtype=dtype)
-        began = []
-        for _ in range(12):
-            began.append(time.perf_counter())
-            x @ x
-        seconds.append(min(b - a for a, b in pairwise(began)))
-    return seconds[1] < seconds[0] / 2
+    @property
+    def batches(self) -> int:
+        """Gradient steps in an epoch of a window."""
+        return max(1, self.per_window // self.minibatch)
 
 
 # --------------------------------------------------------------------------------------- advantages
@@ -284,47 +192,41 @@ def advantages(delta, ended, seats, values, next_seats, next_values, gae_lambda,
 
 
 @jit
-def log_softmax(row, mask, obs, points, greed):
-    """Turn logits of legal actions, with greed for points, into log p; how many there are."""
+def log_softmax(row, asked, n, points, greed, obs):
+    """Turn a row's logits, behind its value, with greed for points, into log p."""
     most = np.float32(-np.inf)
-    n = 0
-    for a in range(len(mask)):
-        if mask[a]:
-            n += 1
-            if a < points[1]:
-                row[a] += greed * np.float32(obs[points[0] + a])
-            most = max(most, row[a])
+    for k in range(1, n):
+        if asked[k] < points[1]:
+            row[k] += greed * np.float32(obs[points[0] + asked[k]])
+        most = max(most, row[k])
     total = np.float32(0)
-    for a in range(len(mask)):
-        if mask[a]:
-            total += np.exp(row[a] - most)
+    for k in range(1, n):
+        total += np.exp(row[k] - most)
     most += np.log(total)
-    for a in range(len(mask)):
-        if mask[a]:
-            row[a] -= most
-    return n
+    for k in range(1, n):
+        row[k] -= most
 
 
 @jit
-def draw(out, luck, points, greed, obs, mask, actions, log_p, values, chosen):
+def draw(out, asked, counts, points, greed, obs, luck, actions, log_p, values, chosen):
     """Draw an action from each row of outputs, by a number from 0 to 1, and write what it was."""
-    for i in range(len(out)):
+    for i in range(len(obs)):
         row = out[i]
-        chosen[i] = log_softmax(row, mask[i], obs[i], points, greed) > 1
+        log_softmax(row, asked[i], counts[i], points, greed, obs[i])
         left = luck[i]
-        for a in range(mask.shape[1]):
-            if mask[i, a]:
-                actions[i] = a
-                left -= np.exp(row[a])
-                if left < 0:
-                    break
-        log_p[i] = row[actions[i]]
-        values[i] = row[mask.shape[1]]
+        for k in range(1, counts[i]):
+            actions[i] = asked[i, k]
+            log_p[i] = row[k]
+            left -= np.exp(row[k])
+            if left < 0:
+                break
+        values[i] = row[0]
+        chosen[i] = counts[i] > 2
 
 
 @jit
 def slopes(
-    out, batch, points, greed, obs, mask, actions, old_log_p, chosen, advantages, targets,
+    out, asked, counts, points, greed, obs, batch, actions, old_log_p, chosen, advantages, targets,
     clip, entropy_weight, value_weight,
 ):  # fmt: skip
     """Turn outputs for some rows of a window into the slopes of the loss along them.
@@ -335,7 +237,7 @@ def slopes(
     Returns:
         The slope along greed, then what FIGURES names.
     """
-    n, n_actions = len(batch), mask.shape[1]
+    n = len(batch)
     choices = 0
     mean = 0.0
     for i in batch:
@@ -344,37 +246,37 @@ def slopes(
     share = np.float32(1 / max(1, choices))
     along_greed, error, variance = 0.0, 0.0, 0.0
     entropies, moved, clipped = 0.0, 0.0, 0
-    for k in range(n):
-        i = batch[k]
-        row = out[k]
-        miss = row[n_actions] - targets[i]
+    for j in range(n):
+        i = batch[j]
+        row = out[j]
+        miss = row[0] - targets[i]
         error += miss * miss / n
         variance += (targets[i] - mean) ** 2 / n
-        row[n_actions] = 2 * value_weight * miss / n
-        log_softmax(row, mask[i], obs[i], points, greed)
-        log_ratio = row[actions[i]] - old_log_p[i]
+        row[0] = 2 * value_weight * miss / n
+        if not chosen[i]:
+            row[1] = 0
+            continue
+        log_softmax(row, asked[j], counts[j], points, greed, obs[i])
+        entropy = np.float32(0)
+        made = 0
+        for k in range(1, counts[j]):
+            entropy -= np.exp(row[k]) * row[k]
+            made += k * (asked[j, k] == actions[i])
+        log_ratio = row[made] - old_log_p[i]
         ratio = np.exp(log_ratio)
         far = abs(ratio - 1) > clip
         gain = advantages[i] * ratio
         if far and (ratio > 1) == (advantages[i] > 0):
             gain = np.float32(0)
-        entropy = np.float32(0)
-        for a in range(n_actions):
-            if mask[i, a]:
-                entropy -= np.exp(row[a]) * row[a]
-        for a in range(n_actions):
-            slope = np.float32(0)
-            if mask[i, a] and chosen[i]:
-                p = np.exp(row[a])
-                slope = entropy_weight * p * (row[a] + entropy) - gain * ((a == actions[i]) - p)
-                slope *= share
-                if a < points[1]:
-                    along_greed += slope * np.float32(obs[i, points[0] + a])
-            row[a] = slope
-        if chosen[i]:
-            entropies += entropy * share
-            moved += (ratio - 1 - log_ratio) * share
-            clipped += far
+        for k in range(1, counts[j]):
+            p = np.exp(row[k])
+            slope = entropy_weight * p * (row[k] + entropy) - gain * ((k == made) - p)
+            row[k] = slope * share
+            if asked[j, k] < points[1]:
+                along_greed += row[k] * np.float32(obs[i, points[0] + asked[j, k]])
+        entropies += entropy * share
+        moved += (ratio - 1 - log_ratio) * share
+        clipped += far
     explained = 1 - error / max(variance, 1e-12)
     return along_greed, error, explained, entropies, moved, clipped * share
 
@@ -404,8 +306,8 @@ class Worker:
         self.delta = np.empty((t, n, rules.players), np.float32)
         self.ended, self.known, self.chosen = np.empty((3, t, n), np.bool_)
         self.log_p, self.values, self.advantages = np.empty((3, t, n), np.float32)
-        self.gradient = torch.empty_like(net.cast)
-        self.parts = net.parts(self.gradient)
+        self.all = np.arange(n)
+        self.pass_ = Pass(net, max(n, -(-n * t // settings.batches)))
 
     @torch.inference_mode()
     def play(self, done: int) -> None:
@@ -416,15 +318,16 @@ class Worker:
         luck = self.rng.random(self.seats.shape, np.float32)
         for t in range(self.settings.steps):
             self.obs[t], self.mask[t], self.seats[t] = game.obs, game.mask, game.seats
-            out = self.net.forward(torch.from_numpy(game.obs))[1]
+            way = self.pass_
+            way.forward(game.obs, game.mask, self.all)
             draw(
-                out, luck[t], self.points, self.net.greed, game.obs, game.mask,
+                way.outs, way.asked, way.counts, self.points, self.net.greed, game.obs, luck[t],
                 self.actions[t], self.log_p[t], self.values[t], self.chosen[t],
             )  # fmt: skip
             game.step(self.actions[t])
             self.delta[t], self.ended[t] = game.delta, game.ended
         self.delta /= POINTS
-        next_values = self.net.forward(torch.from_numpy(game.obs))[1][:, -1]
+        next_values = self.pass_.forward(game.obs, game.mask, self.all)[:, 0]
         advantages(
             self.delta, self.ended, self.seats, self.values, game.seats, next_values,
             np.float32(self.settings.gae_lambda), self.advantages, self.known,
@@ -436,22 +339,24 @@ class Worker:
         arrays = (self.obs, self.mask, self.actions, self.log_p, self.chosen, scaled, targets)
         self.rows = [array.reshape(-1, *array.shape[2:]) for array in arrays]
 
-    def batches(self, count: int) -> list[NDArray[np.int64]]:
-        """The window's known decisions, shuffled and cut into ``count`` parts."""
-        return np.array_split(self.rng.permutation(np.flatnonzero(self.known)), count)
+    def batches(self) -> list[NDArray[np.int64]]:
+        """The window's known decisions, shuffled and cut into minibatches."""
+        known = self.rng.permutation(np.flatnonzero(self.known))
+        return np.array_split(known, self.settings.batches)
 
     @torch.inference_mode()
     def learn(self, batch: NDArray[np.int64]) -> Sequence[float]:
         """Work out the gradient of the loss over some decisions; the figures of FIGURES."""
         s = self.settings
-        obs = torch.from_numpy(self.rows[0]).index_select(0, torch.from_numpy(batch))
-        inputs, out = self.net.forward(obs)
+        obs, mask, *about = self.rows
+        way = self.pass_
+        out = way.forward(obs, mask, batch)
         along_greed, *figures = slopes(
-            out, batch, self.points, self.net.greed, *self.rows,
+            out, way.asked, way.counts, self.points, self.net.greed, obs, batch, *about,
             *map(np.float32, (s.clip, s.entropy, s.value_weight)),
         )  # fmt: skip
-        self.net.backward(inputs, torch.from_numpy(out), self.parts)
-        self.parts[-1].fill_(along_greed)
+        way.backward(obs, batch, out)
+        way.parts[-1].fill_(along_greed)
         return figures
 
 
@@ -497,10 +402,9 @@ class Learner:
         began = time.perf_counter()
         list(self.pool.map(Worker.play, self.workers, [self.done] * s.threads))
         played = time.perf_counter()
-        count = max(1, s.per_window // s.minibatch)
         figures = []
         for _ in range(s.epochs):
-            for batches in zip(*(w.batches(count) for w in self.workers), strict=True):
+            for batches in zip(*(w.batches() for w in self.workers), strict=True):
                 figures += self.pool.map(Worker.learn, self.workers, batches)
                 self._update()
         self.done += s.per_window
@@ -516,11 +420,8 @@ class Learner:
     def _update(self) -> None:
         """One step of Adam along the mean of the workers' gradients, and of the average."""
         s, flat = self.settings, self.net.flat
-        flat.grad = self.workers[0].gradient.float()
-        for worker in self.workers[1:]:
-            flat.grad += worker.gradient
-        flat.grad /= s.threads
-        self.net.parts(flat.grad)[0].mul_(self.network.scale)
+        first, *others = (worker.pass_.gradient for worker in self.workers)
+        flat.grad = sum(others, start=first) / s.threads
         nn.utils.clip_grad_norm_([flat], s.max_gradient)
         self.optimizer.step()
         self.net.renew()

@@ -115,6 +115,14 @@ def inlined(function: F) -> F:
     return _compiled(function, _nrt=False, forceinline=True)
 
 
+def jit_reordering(function: F) -> F:
+    """Compile a kernel as :func:`jit` does, that may add up in any order.
+
+    It is faster, but the last bits of its sums depend on the processor: for training only.
+    """
+    return _compiled(function, _nrt=False, fastmath={"reassoc", "contract"})
+
+
 def jit_allocating(function: F) -> F:
     """Compile a kernel that may allocate."""
     return _compiled(function, _nrt=True)

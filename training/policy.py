@@ -1,0 +1,273 @@
+"""The network of :mod:`training.ppo`, policy and value, and its way there and back by hand.
+
+Five in six counts of an observation are 0, and some three of a hundred actions are legal. So the
+first layer adds up rows of weights, one for each count that is not 0; the last one answers for the
+legal actions and the value only; and torch multiplies what lies between, perhaps in bfloat16.
+"""
+
+import time
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.nn import functional
+
+from fives_env.engine import view
+from fives_env.engine.jit import jit, jit_reordering
+from fives_env.players.values import add_rows, copy, list_positive
+from fives_env.rules import Rules
+
+
+class Network(nn.Module):
+    """Counts in, a logit for each action and a value out.
+
+    One number of its own, ``greed``, is added to a logit for each point that the action scores at
+    once, so that training starts from a player that likes points instead of from nothing.
+    """
+
+    def __init__(self, rules: Rules, hidden: Sequence[int]) -> None:
+        super().__init__()
+        sizes = [view.size(rules), *hidden, rules.n_actions + 1]
+        self.layers = nn.ModuleList(nn.Linear(*pair) for pair in pairwise(sizes))
+        for layer in self.layers:
+            last = layer is self.layers[-1]
+            nn.init.orthogonal_(layer.weight, 0.01 if last else 2**0.5)
+            nn.init.zeros_(layer.bias)
+        self.greed = nn.Parameter(torch.tensor(0.3))
+        self.points = view.fields(rules)["points"]
+        self.register_buffer("scale", torch.from_numpy(view.scale(rules)), persistent=False)
+
+    def forward(self, counts: Tensor) -> tuple[Tensor, Tensor]:
+        """Logits (k, n_actions) and values (k,) of observations (k, size), uint8."""
+        x = counts.float() * self.scale
+        points = counts[:, self.points].float()
+        for layer in self.layers[:-1]:
+            x = functional.relu(layer(x))
+        out = self.layers[-1](x)
+        logits, values = out[:, :-1], out[:, -1]
+        beyond = logits.shape[1] - points.shape[1]
+        return logits + functional.pad(self.greed * points, (0, beyond)), values
+
+
+def bfloat16_is_fast() -> bool:
+    """Whether this processor multiplies matrices of bfloat16 in less than half the time."""
+    seconds = []
+    for dtype in (torch.float32, torch.bfloat16):
+        x = torch.ones(256, 256, dtype=dtype)
+        began = []
+        for _ in range(12):
+            began.append(time.perf_counter())
+            x @ x
+        seconds.append(min(b - a for a, b in pairwise(began)))
+    return seconds[1] < seconds[0] / 2
+
+
+@jit
+def first_layer(obs, batch, weights, bias, columns, amounts, out):  # type: ignore[no-untyped-def]
+    """Write what the first layer makes of some rows of counts, ``max(0, counts @ weights + bias)``.
+
+    Args:
+        obs: All rows, uint8, (any, size).
+        batch: Those meant, int64, (n,).
+        weights: float32, (size, units).
+        bias: float32, (units,).
+        columns: Scratch, int32, (size + 1,).
+        amounts: Scratch, float32, (size + 1,).
+        out: Out: float32, (n, units).
+    """
+    for i in range(len(batch)):
+        m = list_positive(obs[batch[i]], columns, amounts)
+        sums = out[i]
+        copy(sums, bias)
+        add_rows(sums, columns, amounts, m, weights)
+        for j in range(len(sums)):
+            sums[j] = max(sums[j], np.float32(0))
+
+
+@jit
+def first_gradient(obs, batch, slope, columns, amounts, weights, bias):  # type: ignore[no-untyped-def]
+    """Write the gradient along weights and bias of the first layer; arrays as it takes them."""
+    weights[:] = 0
+    bias[:] = 0
+    for i in range(len(batch)):
+        m = list_positive(obs[batch[i]], columns, amounts)
+        for k in range(m):
+            column = columns[k]
+            amount = amounts[k]
+            for j in range(len(bias)):
+                weights[column, j] += amount * slope[i, j]
+        for j in range(len(bias)):
+            bias[j] += slope[i, j]
+
+
+@jit_reordering
+def dot(x, y):  # type: ignore[no-untyped-def]
+    """Sum of products."""
+    total = np.float32(0)
+    for j in range(len(x)):
+        total += x[j] * y[j]
+    return total
+
+
+@jit
+def last_layer(x, batch, mask, weights, bias, scratch, asked, counts, out):  # type: ignore[no-untyped-def]
+    """Write ``x @ weights.T + bias`` for the value, then for each legal action in its order.
+
+    Args:
+        x: What goes in, float32, (n, units).
+        batch: Whose it is, rows of ``mask``, int64, (n,).
+        mask: Legal actions, bool, (any, actions).
+        weights: float32, (actions + 1, units).
+        bias: float32, (actions + 1,).
+        scratch: float32, (actions + 1,).
+        asked: Out: which outputs these are, int32, (n, actions + 2).
+        counts: Out: how many, int64, (n,).
+        out: Out: float32, (n, actions + 1); the rest stays as it is.
+    """
+    for i in range(len(batch)):
+        asked[i, 0] = len(bias) - 1
+        counts[i] = 1 + list_positive(mask[batch[i]], asked[i, 1:], scratch)
+        for k in range(counts[i]):
+            a = asked[i, k]
+            out[i, k] = bias[a] + dot(x[i], weights[a])
+
+
+@jit
+def last_gradient(x, slope, asked, counts, weights, along, along_bias, below):  # type: ignore[no-untyped-def]
+    """Write the gradient that slopes along the outputs asked for give.
+
+    Args:
+        x: What went into the layer, 0 or above, float32, (n, units).
+        slope: Along what :func:`last_layer` wrote, float32, (n, actions + 1).
+        asked: Which outputs these are, int32, (n, actions + 2).
+        counts: How many, int64, (n,).
+        weights: float32, (actions + 1, units).
+        along: Out: gradient along the weights.
+        along_bias: Out: gradient along the bias.
+        below: Out: slopes along what became ``x``, float32, (n, units).
+    """
+    along[:] = 0
+    along_bias[:] = 0
+    for i in range(len(x)):
+        below[i] = 0
+        for k in range(counts[i]):
+            a = asked[i, k]
+            s = slope[i, k]
+            if s != 0:
+                along_bias[a] += s
+                for j in range(x.shape[1]):
+                    along[a, j] += s * x[i, j]
+                for j in range(x.shape[1]):
+                    below[i, j] += s * weights[a, j]
+        for j in range(x.shape[1]):
+            below[i, j] = below[i, j] if x[i, j] > 0 else np.float32(0)
+
+
+class Fast:
+    """The network's weights as the passes take them.
+
+    All lie in one vector, so that a step of Adam is one operation.
+    """
+
+    def __init__(self, network: Network, dtype: torch.dtype) -> None:
+        self.network, self.dtype = network, dtype
+        self.weights = [*network.layers.parameters(), network.greed]
+        self.flat = torch.empty(sum(weight.numel() for weight in self.weights))
+        for weight, part in zip(self.weights, self.parts(self.flat), strict=True):
+            part.copy_(weight.detach())
+            weight.data = part
+        self.first = np.empty(self.weights[0].shape[::-1], np.float32)
+        self.biases = [weight.detach().numpy() for weight in self.weights[1:-1:2]]
+        self.last = self.weights[-3].detach().numpy()
+        self.renew()
+
+    def parts(self, flat: Tensor) -> list[Tensor]:
+        """A vector as views in the shapes of the weights: of each layer, then greed."""
+        pieces = flat.split([weight.numel() for weight in self.weights])
+        first = pieces[0].view(self.weights[0].shape[::-1]).t()  # as the passes walk through it
+        rest = zip(pieces[1:], self.weights[1:], strict=True)
+        return [first, *(p.view(w.shape) for p, w in rest)]
+
+    @torch.no_grad()
+    def renew(self) -> None:
+        """Copy, after the weights changed, what is not used as it lies.
+
+        The first layer's take the observation's scale on them.
+        """
+        torch.mul(self.weights[0], self.network.scale, out=torch.from_numpy(self.first).t())
+        between = [weight.detach().to(self.dtype) for weight in self.weights[2:-3]]
+        self.between = list(zip(between[::2], between[1::2], strict=True))
+        self.greed = np.float32(self.network.greed.item())
+
+
+class Pass:
+    """One thread's way through the network and back, with room for so many rows.
+
+    Attributes:
+        outs: What :meth:`forward` found, float32, (rows, n_actions + 1).
+        asked: Which outputs these are: ``n_actions``, the value's, then the legal actions, int32.
+        counts: How many there are in each row, int64, (rows,).
+        gradient: What :meth:`backward` found along all weights, in one vector.
+        parts: The same in the shapes of the weights.
+    """
+
+    def __init__(self, net: Fast, rows: int) -> None:
+        self.net = net
+        size, first = net.first.shape
+        outputs, last = net.last.shape
+        self.columns = np.zeros(size + 1, np.int32)
+        self.amounts = np.zeros(size + 1, np.float32)
+        self.ins = np.zeros((rows, first), np.float32)
+        self.outs = np.zeros((rows, outputs), np.float32)
+        self.asked = np.zeros((rows, outputs + 1), np.int32)
+        self.counts = np.zeros(rows, np.int64)
+        self.below = np.zeros((rows, last), np.float32)
+        self.gradient = torch.zeros_like(net.flat)
+        self.parts = net.parts(self.gradient)
+
+    def forward(
+        self, obs: NDArray[np.uint8], mask: NDArray[np.bool_], batch: NDArray[np.int64]
+    ) -> NDArray[np.float32]:
+        """The value and the logits of legal actions, without greed, for some rows.
+
+        Returns:
+            The first rows of ``outs``; overwritten by the next call.
+        """
+        net, n = self.net, len(batch)
+        ins = self.ins[:n]
+        first_layer(obs, batch, net.first, net.biases[0], self.columns, self.amounts, ins)
+        x = torch.from_numpy(ins).to(net.dtype)
+        self.inputs = [x]
+        for weight, bias in net.between:
+            x = torch.addmm(bias, x, weight.t()).relu_()
+            self.inputs.append(x)
+        last_layer(
+            x.float().numpy(), batch, mask, net.last, net.biases[-1],
+            self.amounts, self.asked, self.counts, self.outs,
+        )  # fmt: skip
+        return self.outs[:n]
+
+    def backward(
+        self, obs: NDArray[np.uint8], batch: NDArray[np.int64], slope: NDArray[np.float32]
+    ) -> None:
+        """Write the gradient that slopes along the outputs of the last forward pass give."""
+        net, n = self.net, len(batch)
+        arrays: list[Any] = [part.numpy() for part in self.parts]
+        below = self.below[:n]
+        last_gradient(
+            self.inputs[-1].float().numpy(), slope, self.asked, self.counts, net.last,
+            *arrays[-3:-1], below,
+        )  # fmt: skip
+        x = torch.from_numpy(below).to(net.dtype)
+        for k in range(len(net.between) - 1, -1, -1):
+            self.parts[2 * k + 2].copy_(x.t() @ self.inputs[k])
+            self.parts[2 * k + 3].copy_(x.sum(0))
+            x = x @ net.between[k][0]
+            x = torch.ops.aten.threshold_backward(x, self.inputs[k], 0)
+        below, columns, amounts = x.float().numpy(), self.columns, self.amounts
+        first_gradient(obs, batch, below, columns, amounts, arrays[0].T, arrays[1])
+        self.parts[0].mul_(net.network.scale)
