@@ -144,10 +144,16 @@ def log_softmax(logits, mask):
 
 class TestLoss:
     @pytest.fixture(params=[torch.float32, torch.bfloat16], ids=["float32", "bfloat16"])
-    def learner(self, request):
+    def dtype(self, request):
+        return request.param
+
+    @pytest.fixture(params=[(16,), (24, 20, 17)], ids=["one", "three"])
+    def learner(self, request, dtype):
         """One that has learned a little, with a window that it has just played."""
-        settings = dataclasses.replace(SMALL, threads=1, learning_rate=0.02, total_decisions=10**5)
-        learner = learner_of(settings, request.param)
+        settings = dataclasses.replace(
+            SMALL, threads=1, learning_rate=0.02, total_decisions=10**5, hidden=request.param
+        )
+        learner = learner_of(settings, dtype)
         for _ in range(3):
             learner.learn()
         learner.workers[0].play(3)
@@ -207,6 +213,27 @@ class TestLoss:
                 learner._update()
         assert figures["clipped"] > 0.05
 
+    @pytest.mark.parametrize("most", [0.01, 100])
+    def test_step_is_adams_along_the_mean_of_the_threads(self, most):
+        """The same in torch, on weights that lie apart."""
+        learner = learner_of(dataclasses.replace(SMALL, threads=2, max_gradient=most))
+        learner.learn()
+        weights = [weight.detach().clone().requires_grad_() for weight in learner.net.weights]
+        theirs = torch.optim.Adam(weights, lr=0.01, eps=1e-5)
+        learner.optimizer = torch.optim.Adam([learner.net.flat], lr=0.01, eps=1e-5)
+        for _ in range(3):
+            for worker in learner.workers:
+                worker.learn(worker.batches()[0])
+            for weight, *parts in zip(
+                weights, *(w.pass_.parts for w in learner.workers), strict=True
+            ):
+                weight.grad = torch.stack(parts).mean(0)
+            torch.nn.utils.clip_grad_norm_(weights, most)
+            theirs.step()
+            learner._update()
+        for ours, other in zip(learner.net.weights, weights, strict=True):
+            np.testing.assert_allclose(ours.detach(), other.detach(), atol=1e-6)
+
     def test_record_is_of_the_decisions_made(self, worker):
         """Each recorded action is legal, and its probability that of the network on its view."""
         steps, n = worker.actions.shape
@@ -224,7 +251,7 @@ class TestLoss:
         forced = (worker.mask.sum(2) == 1) & worker.known
         assert forced.any()
         worker.learn(np.flatnonzero(forced))
-        head, greed = worker.pass_.parts[2], worker.pass_.parts[-1]
+        head, greed = worker.pass_.parts[-3], worker.pass_.parts[-1]
         assert (head[:-1] == 0).all() and (head[-1] != 0).any() and greed == 0
 
     def test_sampling_follows_the_probabilities(self):

@@ -185,6 +185,10 @@ class TestRun:
             (lambda data: data[:-9], "cannot be read: delete it to begin again."),
             (lambda data: b"", "cannot be read: delete it to begin again."),
             (lambda data: data.replace(b"seed: 0", b"seed: 9"), "is of another run: move it away"),
+            (
+                lambda data: data.replace(b'"layout":"2"', b'"layout":"1"'),
+                "is of another run: move it away",
+            ),
         ],
     )
     def test_state_that_is_not_its_own(self, tmp_path, stopped, capsys, change, said):

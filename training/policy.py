@@ -75,8 +75,8 @@ def first_layer(obs, batch, weights, bias, columns, amounts, out):  # type: igno
         batch: Those meant, int64, (n,).
         weights: float32, (size, units).
         bias: float32, (units,).
-        columns: Scratch, int32, (size + 1,).
-        amounts: Scratch, float32, (size + 1,).
+        columns: Scratch, int32, (size,).
+        amounts: Scratch, float32, (size,).
         out: Out: float32, (n, units).
     """
     for i in range(len(batch)):
@@ -123,8 +123,8 @@ def last_layer(x, batch, mask, weights, bias, scratch, asked, counts, out):  # t
         mask: Legal actions, bool, (any, actions).
         weights: float32, (actions + 1, units).
         bias: float32, (actions + 1,).
-        scratch: float32, (actions + 1,).
-        asked: Out: which outputs these are, int32, (n, actions + 2).
+        scratch: float32, as long as there are actions.
+        asked: Out: which outputs these are, int32, (n, actions + 1).
         counts: Out: how many, int64, (n,).
         out: Out: float32, (n, actions + 1); the rest stays as it is.
     """
@@ -143,7 +143,7 @@ def last_gradient(x, slope, asked, counts, weights, along, along_bias, below):  
     Args:
         x: What went into the layer, 0 or above, float32, (n, units).
         slope: Along what :func:`last_layer` wrote, float32, (n, actions + 1).
-        asked: Which outputs these are, int32, (n, actions + 2).
+        asked: Which outputs these are, int32, (n, actions + 1).
         counts: How many, int64, (n,).
         weights: float32, (actions + 1, units).
         along: Out: gradient along the weights.
@@ -181,8 +181,8 @@ class Fast:
             part.copy_(weight.detach())
             weight.data = part
         self.first = np.empty(self.weights[0].shape[::-1], np.float32)
-        self.biases = [weight.detach().numpy() for weight in self.weights[1:-1:2]]
-        self.last = self.weights[-3].detach().numpy()
+        self.first_bias = self.weights[1].detach().numpy()
+        self.last, self.last_bias = (weight.detach().numpy() for weight in self.weights[-3:-1])
         self.renew()
 
     def parts(self, flat: Tensor) -> list[Tensor]:
@@ -219,13 +219,15 @@ class Pass:
         self.net = net
         size, first = net.first.shape
         outputs, last = net.last.shape
-        self.columns = np.zeros(size + 1, np.int32)
-        self.amounts = np.zeros(size + 1, np.float32)
-        self.ins = np.zeros((rows, first), np.float32)
+        self.columns = np.zeros(size, np.int32)
+        self.amounts = np.zeros(size, np.float32)
+        # Torch's memory, for what goes to torch: its products are the same to the bit only for
+        # arrays that lie alike.
+        self.ins = torch.zeros(rows, first).numpy()
+        self.below = torch.zeros(rows, last).numpy()
         self.outs = np.zeros((rows, outputs), np.float32)
-        self.asked = np.zeros((rows, outputs + 1), np.int32)
+        self.asked = np.zeros((rows, outputs), np.int32)
         self.counts = np.zeros(rows, np.int64)
-        self.below = np.zeros((rows, last), np.float32)
         self.gradient = torch.zeros_like(net.flat)
         self.parts = net.parts(self.gradient)
 
@@ -239,14 +241,14 @@ class Pass:
         """
         net, n = self.net, len(batch)
         ins = self.ins[:n]
-        first_layer(obs, batch, net.first, net.biases[0], self.columns, self.amounts, ins)
+        first_layer(obs, batch, net.first, net.first_bias, self.columns, self.amounts, ins)
         x = torch.from_numpy(ins).to(net.dtype)
         self.inputs = [x]
         for weight, bias in net.between:
             x = torch.addmm(bias, x, weight.t()).relu_()
             self.inputs.append(x)
         last_layer(
-            x.float().numpy(), batch, mask, net.last, net.biases[-1],
+            x.float().numpy(), batch, mask, net.last, net.last_bias,
             self.amounts, self.asked, self.counts, self.outs,
         )  # fmt: skip
         return self.outs[:n]

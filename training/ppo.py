@@ -8,7 +8,7 @@ One network plays every seat of many tables at once. What is particular to this 
   no value is carried over it: the horizon is the round, and nothing is discounted.
 * *Reward.* The change of margin (own side's points less the mean of the other sides'), over 20.
 * *Masks.* Illegal actions have probability 0; a decision without a choice trains only the value.
-* *Averages.* What judges and is saved is a running average of the weights.
+* *Averages.* What is judged and saved is a running average of the weights.
 
 Each thread has its own tables, and in learning its own share of every minibatch. A run that was
 stopped, in whatever way, goes on when the same command is given again, and ends with the same

@@ -29,6 +29,9 @@ from training.settings import as_yaml, parse
 #: A run that was stopped keeps what it needs to go on in this file of its folder.
 STATE = "state.safetensors"
 
+#: Raised whenever what a learner keeps there changes its meaning.
+LAYOUT = "2"
+
 
 def origin() -> dict[str, Any]:
     """The commit, if this is a checkout, and the versions of all that has a say in the weights."""
@@ -46,18 +49,19 @@ def origin() -> dict[str, Any]:
 
 def store(arrays: dict[str, NDArray[Any]], path: Path, text: str) -> None:
     """Write the state of a run with some settings."""
-    checkpoint.write({path: safetensors.numpy.save(arrays, {"settings": text})})
+    about = {"settings": text, "layout": LAYOUT}
+    checkpoint.write({path: safetensors.numpy.save(arrays, about)})
 
 
 def recall(path: Path, text: str) -> dict[str, NDArray[Any]]:
     """The state of a run with some settings.
 
     Raises:
-        ValueError: The file is damaged, or of a run with other settings.
+        ValueError: The file is damaged, or of a run with other settings or an earlier layout.
     """
     try:
         with safe_open(path, "numpy") as file:
-            if (file.metadata() or {}).get("settings") != text:
+            if file.metadata() != {"settings": text, "layout": LAYOUT}:
                 raise ValueError(f"{path} is of another run: move it away to begin again.")
             return {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except SafetensorError:

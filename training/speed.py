@@ -24,7 +24,7 @@ from fives_env.envs.sb3 import SB3VecEnv
 from fives_env.envs.single import FivesEnv
 from training import ppo, sb3_maskable_ppo
 from training.runs import guarded
-from training.settings import limit
+from training.settings import MOST, limit
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,8 @@ def speed(learn: Callable[[], int], seconds: float) -> float:
 
 def ours(threads: int) -> Callable[[], int]:
     """Play and learn a window with training.ppo."""
-    settings = ppo.Settings(threads=threads, tables=max(1024 // threads, 1) * threads)
+    tables = max(1024 // threads, 1) * threads
+    settings = ppo.Settings(threads=threads, tables=tables, total_decisions=MOST)
     settings.check()
     learner = ppo.Learner(settings)
 
