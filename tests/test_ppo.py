@@ -147,7 +147,7 @@ class TestLoss:
     def dtype(self, request):
         return request.param
 
-    @pytest.fixture(params=[(16,), (24, 20, 17)], ids=["one", "three"])
+    @pytest.fixture(params=[(16,), (40,), (24, 20, 17)], ids=["one", "wide", "three"])
     def learner(self, request, dtype):
         """One that has learned a little, with a window that it has just played."""
         settings = dataclasses.replace(

@@ -1,14 +1,13 @@
 """The network of :mod:`training.ppo`, policy and value, and its way there and back by hand.
 
-Five in six counts of an observation are 0, and some three of a hundred actions are legal. So the
-first layer adds up rows of weights, one for each count that is not 0; the last one answers for the
-legal actions and the value only; and torch multiplies what lies between, perhaps in bfloat16.
+The first layer adds up what unusual counts weigh, as :mod:`.counts` does. Some three of a hundred
+actions are legal, and the last layer answers for those and the value only. Torch multiplies what
+lies between, perhaps in bfloat16.
 """
 
 import time
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import torch
@@ -18,8 +17,9 @@ from torch.nn import functional
 
 from fives_env.engine import view
 from fives_env.engine.jit import jit, jit_reordering
-from fives_env.players.values import add_rows, copy, list_positive
+from fives_env.players.values import list_positive
 from fives_env.rules import Rules
+from training.counts import first_gradient, first_layer, room, usual_counts, whole
 
 
 class Network(nn.Module):
@@ -38,6 +38,7 @@ class Network(nn.Module):
             nn.init.orthogonal_(layer.weight, 0.01 if last else 2**0.5)
             nn.init.zeros_(layer.bias)
         self.greed = nn.Parameter(torch.tensor(0.3))
+        self.rules = rules
         self.points = view.fields(rules)["points"]
         self.register_buffer("scale", torch.from_numpy(view.scale(rules)), persistent=False)
 
@@ -64,44 +65,6 @@ def bfloat16_is_fast() -> bool:
             x @ x
         seconds.append(min(b - a for a, b in pairwise(began)))
     return seconds[1] < seconds[0] / 2
-
-
-@jit
-def first_layer(obs, batch, weights, bias, columns, amounts, out):  # type: ignore[no-untyped-def]
-    """Write what the first layer makes of some rows of counts, ``max(0, counts @ weights + bias)``.
-
-    Args:
-        obs: All rows, uint8, (any, size).
-        batch: Those meant, int64, (n,).
-        weights: float32, (size, units).
-        bias: float32, (units,).
-        columns: Scratch, int32, (size,).
-        amounts: Scratch, float32, (size,).
-        out: Out: float32, (n, units).
-    """
-    for i in range(len(batch)):
-        m = list_positive(obs[batch[i]], columns, amounts)
-        sums = out[i]
-        copy(sums, bias)
-        add_rows(sums, columns, amounts, m, weights)
-        for j in range(len(sums)):
-            sums[j] = max(sums[j], np.float32(0))
-
-
-@jit
-def first_gradient(obs, batch, slope, columns, amounts, weights, bias):  # type: ignore[no-untyped-def]
-    """Write the gradient along weights and bias of the first layer; arrays as it takes them."""
-    weights[:] = 0
-    bias[:] = 0
-    for i in range(len(batch)):
-        m = list_positive(obs[batch[i]], columns, amounts)
-        for k in range(m):
-            column = columns[k]
-            amount = amounts[k]
-            for j in range(len(bias)):
-                weights[column, j] += amount * slope[i, j]
-        for j in range(len(bias)):
-            bias[j] += slope[i, j]
 
 
 @jit_reordering
@@ -180,8 +143,10 @@ class Fast:
         for weight, part in zip(self.weights, self.parts(self.flat), strict=True):
             part.copy_(weight.detach())
             weight.data = part
-        self.first = np.empty(self.weights[0].shape[::-1], np.float32)
-        self.first_bias = self.weights[1].detach().numpy()
+        self.usual = usual_counts(network.rules)
+        units, size = self.weights[0].shape
+        self.first = torch.zeros(size, room(units))
+        self.base = torch.zeros(whole(units))
         self.last, self.last_bias = (weight.detach().numpy() for weight in self.weights[-3:-1])
         self.renew()
 
@@ -198,7 +163,9 @@ class Fast:
 
         The first layer's take the observation's scale on them.
         """
-        torch.mul(self.weights[0], self.network.scale, out=torch.from_numpy(self.first).t())
+        units = len(self.weights[1])
+        first = torch.mul(self.weights[0], self.network.scale, out=self.first[:, :units].t())
+        self.base[:units] = first @ torch.from_numpy(self.usual).float() + self.weights[1]
         between = [weight.detach().to(self.dtype) for weight in self.weights[2:-3]]
         self.between = list(zip(between[::2], between[1::2], strict=True))
         self.greed = np.float32(self.network.greed.item())
@@ -217,13 +184,16 @@ class Pass:
 
     def __init__(self, net: Fast, rows: int) -> None:
         self.net = net
-        size, first = net.first.shape
+        size, whole = len(net.first), len(net.base)
         outputs, last = net.last.shape
-        self.columns = np.zeros(size, np.int32)
-        self.amounts = np.zeros(size, np.float32)
+        self.columns = np.zeros(rows * size, np.int32)
+        self.amounts = np.zeros(rows * size, np.float32)
+        self.starts = np.zeros(rows + 1, np.int64)
+        self.scratch = np.zeros(outputs, np.float32)
         # Torch's memory, for what goes to torch: its products are the same to the bit only for
         # arrays that lie alike.
-        self.ins = torch.zeros(rows, first).numpy()
+        self.ins, self.slope = torch.zeros(2, rows, whole)
+        self.first, self.base = torch.zeros_like(net.first), torch.zeros_like(net.base)
         self.below = torch.zeros(rows, last).numpy()
         self.outs = np.zeros((rows, outputs), np.float32)
         self.asked = np.zeros((rows, outputs), np.int32)
@@ -240,29 +210,28 @@ class Pass:
             The first rows of ``outs``; overwritten by the next call.
         """
         net, n = self.net, len(batch)
-        ins = self.ins[:n]
-        first_layer(obs, batch, net.first, net.first_bias, self.columns, self.amounts, ins)
-        x = torch.from_numpy(ins).to(net.dtype)
+        first_layer(
+            obs, batch, net.usual, net.first.numpy().ravel(), net.base.numpy(),
+            self.columns, self.amounts, self.starts, self.ins.numpy(),
+        )  # fmt: skip
+        x = self.ins[:n, : len(net.weights[1])].to(net.dtype).relu_()
         self.inputs = [x]
         for weight, bias in net.between:
             x = torch.addmm(bias, x, weight.t()).relu_()
             self.inputs.append(x)
         last_layer(
             x.float().numpy(), batch, mask, net.last, net.last_bias,
-            self.amounts, self.asked, self.counts, self.outs,
+            self.scratch, self.asked, self.counts, self.outs,
         )  # fmt: skip
         return self.outs[:n]
 
-    def backward(
-        self, obs: NDArray[np.uint8], batch: NDArray[np.int64], slope: NDArray[np.float32]
-    ) -> None:
+    def backward(self, slope: NDArray[np.float32]) -> None:
         """Write the gradient that slopes along the outputs of the last forward pass give."""
-        net, n = self.net, len(batch)
-        arrays: list[Any] = [part.numpy() for part in self.parts]
+        net, n = self.net, len(slope)
         below = self.below[:n]
         last_gradient(
             self.inputs[-1].float().numpy(), slope, self.asked, self.counts, net.last,
-            *arrays[-3:-1], below,
+            self.parts[-3].numpy(), self.parts[-2].numpy(), below,
         )  # fmt: skip
         x = torch.from_numpy(below).to(net.dtype)
         for k in range(len(net.between) - 1, -1, -1):
@@ -270,6 +239,11 @@ class Pass:
             self.parts[2 * k + 3].copy_(x.sum(0))
             x = x @ net.between[k][0]
             x = torch.ops.aten.threshold_backward(x, self.inputs[k], 0)
-        below, columns, amounts = x.float().numpy(), self.columns, self.amounts
-        first_gradient(obs, batch, below, columns, amounts, arrays[0].T, arrays[1])
-        self.parts[0].mul_(net.network.scale)
+        units = len(self.parts[1])
+        self.slope[:n, :units] = x
+        first_gradient(
+            self.columns, self.amounts, self.starts, net.usual, self.slope[:n].numpy(),
+            self.first.numpy().ravel(), self.base.numpy(),
+        )  # fmt: skip
+        torch.mul(self.first[:, :units].t(), net.network.scale, out=self.parts[0])
+        self.parts[1].copy_(self.base[:units])

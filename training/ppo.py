@@ -355,7 +355,7 @@ class Worker:
             out, way.asked, way.counts, self.points, self.net.greed, obs, batch, *about,
             *map(np.float32, (s.clip, s.entropy, s.value_weight)),
         )  # fmt: skip
-        way.backward(obs, batch, out)
+        way.backward(out)
         way.parts[-1].fill_(along_greed)
         return figures
 
