@@ -209,8 +209,8 @@ class TestLoss:
                     assert angle > 0.98
             for weight in worker.net.weights:
                 weight.requires_grad_(False)
-            for _ in range(3):
-                learner._update()
+            for _ in range(6):
+                learner._update(0.02)
         assert figures["clipped"] > 0.05
 
     @pytest.mark.parametrize("most", [0.01, 100])
@@ -220,8 +220,10 @@ class TestLoss:
         learner.learn()
         weights = [weight.detach().clone().requires_grad_() for weight in learner.net.weights]
         theirs = torch.optim.Adam(weights, lr=0.01, eps=1e-5)
-        learner.optimizer = torch.optim.Adam([learner.net.flat], lr=0.01, eps=1e-5)
-        for _ in range(3):
+        learner.moments.zero_()
+        learner.step = 0
+        average = learner.average.clone()
+        for step in range(1, 4):
             for worker in learner.workers:
                 worker.learn(worker.batches()[0])
             for weight, *parts in zip(
@@ -230,7 +232,9 @@ class TestLoss:
                 weight.grad = torch.stack(parts).mean(0)
             torch.nn.utils.clip_grad_norm_(weights, most)
             theirs.step()
-            learner._update()
+            learner._update(0.01)
+            average.lerp_(learner.net.flat, 9 / (step + 9))
+        np.testing.assert_allclose(learner.average, average, atol=1e-6)
         for ours, other in zip(learner.net.weights, weights, strict=True):
             np.testing.assert_allclose(ours.detach(), other.detach(), atol=1e-6)
 

@@ -174,15 +174,16 @@ class Fast:
 class Pass:
     """One thread's way through the network and back, with room for so many rows.
 
+    The way back ends in ``gradient``, a vector like ``net.flat``.
+
     Attributes:
         outs: What :meth:`forward` found, float32, (rows, n_actions + 1).
         asked: Which outputs these are: ``n_actions``, the value's, then the legal actions, int32.
         counts: How many there are in each row, int64, (rows,).
-        gradient: What :meth:`backward` found along all weights, in one vector.
-        parts: The same in the shapes of the weights.
+        parts: What :meth:`backward` found along the weights, in their shapes.
     """
 
-    def __init__(self, net: Fast, rows: int) -> None:
+    def __init__(self, net: Fast, rows: int, gradient: Tensor) -> None:
         self.net = net
         size, whole = len(net.first), len(net.base)
         outputs, last = net.last.shape
@@ -198,8 +199,7 @@ class Pass:
         self.outs = np.zeros((rows, outputs), np.float32)
         self.asked = np.zeros((rows, outputs), np.int32)
         self.counts = np.zeros(rows, np.int64)
-        self.gradient = torch.zeros_like(net.flat)
-        self.parts = net.parts(self.gradient)
+        self.parts = net.parts(gradient)
 
     def forward(
         self, obs: NDArray[np.uint8], mask: NDArray[np.bool_], batch: NDArray[np.int64]

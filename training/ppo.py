@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import nn
+from torch import Tensor
 
 from fives_env.engine import view
 from fives_env.engine.jit import jit, jit_allocating
@@ -39,6 +39,7 @@ from fives_env.players import checkpoint
 from fives_env.rules import Rules
 from fives_env.table import SEEDS
 from training import runs
+from training.adam import adam
 from training.policy import Fast, Network, Pass, bfloat16_is_fast
 from training.settings import MOST, HouseRules, limit, limit_units, rules_of
 
@@ -292,7 +293,7 @@ FIGURES = ("value_error", "value_explained", "entropy", "kl", "clipped")
 class Worker:
     """One thread's tables, its record of a window (T steps at N tables), and its gradients."""
 
-    def __init__(self, settings: Settings, net: Fast, number: int) -> None:
+    def __init__(self, settings: Settings, net: Fast, number: int, gradient: Tensor) -> None:
         rules = settings.table_rules
         t, n = settings.steps, settings.tables // settings.threads
         self.settings, self.net, self.number = settings, net, number
@@ -307,7 +308,7 @@ class Worker:
         self.ended, self.known, self.chosen = np.empty((3, t, n), np.bool_)
         self.log_p, self.values, self.advantages = np.empty((3, t, n), np.float32)
         self.all = np.arange(n)
-        self.pass_ = Pass(net, max(n, -(-n * t // settings.batches)))
+        self.pass_ = Pass(net, max(n, -(-n * t // settings.batches)), gradient)
 
     @torch.inference_mode()
     def play(self, done: int) -> None:
@@ -361,7 +362,7 @@ class Worker:
 
 
 class Learner:
-    """The network, its average, its optimiser, and the threads that play and learn."""
+    """The network, its average, Adam's moments, and the threads that play and learn."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings, self.done, self.step = settings, 0, 0
@@ -382,8 +383,9 @@ class Learner:
         """Make all that depends on whether to compute in bfloat16; weights are float32 anyway."""
         self.bfloat16 = bfloat16
         self.net = Fast(self.network, torch.bfloat16 if bfloat16 else torch.float32)
-        self.optimizer = torch.optim.Adam([self.net.flat], eps=1e-5, fused=True)
-        self.workers = [Worker(self.settings, self.net, k) for k in range(self.settings.threads)]
+        self.moments = torch.zeros(2, len(self.net.flat))
+        gradients = self.gradients = torch.zeros(self.settings.threads, len(self.net.flat))
+        self.workers = [Worker(self.settings, self.net, *each) for each in enumerate(gradients)]
 
     def line(self) -> tuple[dict[str, float], str]:
         """Learn as far as the next line of the log; its figures, and a text for the bar."""
@@ -398,7 +400,7 @@ class Learner:
         """Play a window and learn from it; what to log."""
         s = self.settings
         fraction = self.done / self.total
-        self.optimizer.param_groups[0]["lr"] = s.learning_rate * (1 - 0.95 * fraction)
+        rate = s.learning_rate * (1 - 0.95 * fraction)
         began = time.perf_counter()
         list(self.pool.map(Worker.play, self.workers, [self.done] * s.threads))
         played = time.perf_counter()
@@ -406,7 +408,7 @@ class Learner:
         for _ in range(s.epochs):
             for batches in zip(*(w.batches() for w in self.workers), strict=True):
                 figures += self.pool.map(Worker.learn, self.workers, batches)
-                self._update()
+                self._update(rate)
         self.done += s.per_window
         return {
             **dict(zip(FIGURES, np.mean(figures, 0).tolist(), strict=True)),
@@ -416,17 +418,16 @@ class Learner:
             "seconds_learning": time.perf_counter() - played,
         }
 
-    @torch.no_grad()
-    def _update(self) -> None:
+    def _update(self, rate: float) -> None:
         """One step of Adam along the mean of the workers' gradients, and of the average."""
-        s, flat = self.settings, self.net.flat
-        first, *others = (worker.pass_.gradient for worker in self.workers)
-        flat.grad = sum(others, start=first) / s.threads
-        nn.utils.clip_grad_norm_([flat], s.max_gradient)
-        self.optimizer.step()
-        self.net.renew()
+        s = self.settings
         self.step += 1
-        self.average.lerp_(flat, 1 - min(s.average, self.step / (self.step + 9)))
+        adam(
+            self.net.flat.numpy(), self.moments.numpy(), self.average.numpy(),
+            self.gradients.numpy(), rate, s.max_gradient, self.step,
+            min(s.average, self.step / (self.step + 9)),
+        )  # fmt: skip
+        self.net.renew()
 
     def save(self, folder: Path, **about: Any) -> None:
         """Write the average as a checkpoint."""
@@ -438,10 +439,9 @@ class Learner:
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """All that the run needs to go on from here, between two windows: views, not copies."""
-        adam = self.optimizer.state[self.net.flat]
         found = {name: np.array([getattr(self, name)]) for name in ("done", "step", "bfloat16")}
         found |= {"weights": self.net.flat.numpy(), "average": self.average.numpy()}
-        found |= {name: adam[name].numpy() for name in ("exp_avg", "exp_avg_sq")}
+        found |= zip(("exp_avg", "exp_avg_sq"), self.moments.numpy(), strict=True)
         for k, worker in enumerate(self.workers):
             found[f"tables.{k}"] = worker.game.tables.view(np.uint8)
             found[f"before.{k}"] = worker.game._before
@@ -451,8 +451,6 @@ class Learner:
         """Go on from arrays that were kept."""
         self.done, self.step, bfloat16 = (int(kept[k][0]) for k in ("done", "step", "bfloat16"))
         self.compute_in(bool(bfloat16))
-        empty = {name: torch.zeros_like(self.net.flat) for name in ("exp_avg", "exp_avg_sq")}
-        self.optimizer.state[self.net.flat] = {"step": torch.tensor(float(self.step)), **empty}
         for name, array in self.arrays().items():
             array[...] = kept[name]
         self.net.renew()
